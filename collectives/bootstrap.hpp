@@ -1,0 +1,67 @@
+// What tutti needs to find its peers: small exchanges at creation time. Data never travels here; bytes() proves it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace tutti {
+
+/// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const { return fd_; }
+  int release() {
+    int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Rank, size and a few collective exchanges among all ranks of a job. Every member but rank, size, shares_memory, alive
+/// and bytes is collective: all ranks call it in the same order. Errors throw tutti::Error on every rank that sees them.
+class Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// True if the ranks are threads of one process: segments are then handed over as pointers, one mapping for all.
+  virtual bool shares_memory() const = 0;
+  /// Gathers `mine` (same length on every rank) into `all` (size() * mine.size() bytes), in rank order.
+  virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+  virtual void barrier() = 0;
+  /// Hands a descriptor of each rank to every rank; the result holds size() descriptors in rank order, the own one
+  /// duplicated. `fd` stays the caller's. A rank that has none passes -1 and everyone gets -1 for it.
+  virtual std::vector<Descriptor> share(int fd) = 0;
+  /// False once `peer` is known to have ended. May answer true for a rank that is gone but not yet noticed.
+  virtual bool alive(int peer) const = 0;
+  /// Bytes this rank has sent through the bootstrap so far.
+  virtual std::uint64_t bytes() const = 0;
+
+  template <class T>
+  std::vector<T> all_gather(const T& mine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<std::size_t>(size()));
+    all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    return all;
+  }
+};
+
+/// Ranks are the processes of MPI_COMM_WORLD. Initialises MPI if nobody has, and then finalises it at destruction.
+/// Collective over MPI_COMM_WORLD.
+std::unique_ptr<Bootstrap> mpi_bootstrap();
+
+/// Ranks are threads of this process: returns one bootstrap per rank; each is used by one thread.
+std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
+
+}  // namespace tutti

@@ -1,0 +1,316 @@
+// tutti's public interface: sessions, communicators and their collectives.
+//
+//   tutti::Session session;                            // under mpirun: this process's rank
+//   tutti::Communicator comm = session.communicator();
+//   auto x = comm.allocate<float>(1 << 20);            // memory that every peer can reach
+//   comm.all_reduce(x.data(), x.data(), x.size(), tutti::ReduceOp::sum);
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/error.hpp"
+#include "kernels/types.hpp"
+
+namespace tutti {
+
+enum class BackendKind {
+  automatic,  ///< TUTTI_BACKEND if set, else native
+  native,     ///< tutti's own kernels: on the GPU if there is one, else on the CPU
+  mpi,        ///< the MPI library's collectives, for comparison (CPU memory; ranks must be MPI processes)
+  nccl,       ///< NCCL's collectives, for comparison; not in this version: refused at creation
+};
+
+enum class Algorithm : std::uint8_t {
+  automatic,  ///< chosen from what is equal on all ranks: collective, bytes, world size
+  ring,       ///< each rank talks to its two neighbours
+  one_shot,   ///< everyone reads everyone's input and reduces all of it
+  two_shot,   ///< reduce-scatter, then all-gather, each in one direct exchange
+  direct,     ///< one exchange between all pairs (reduce-scatter, all-gather, broadcast)
+};
+
+/// Per-call options. All but `stream` must be equal on all ranks.
+struct Options {
+  Algorithm algorithm = Algorithm::automatic;
+  void* stream = nullptr;  ///< a cudaStream_t; the CPU accepts only nullptr
+};
+
+struct SessionOptions {
+  BackendKind backend = BackendKind::automatic;
+  double timeout_s = 0;  ///< bound of every wait; 0: TUTTI_TIMEOUT (seconds) if set, else 600
+};
+
+/// Properties of a communicator that its creator may fix; rank 0's values hold for all ranks.
+struct CommunicatorOptions {
+  int blocks = 1;              ///< blocks per collective on the CPU, 1 .. 4 (fibers; for study and tests)
+  bool deterministic = false;  ///< only algorithms that reduce in rank order; a forced ring is refused
+  std::uint64_t first_packet_use = 0;  ///< where the packet tags start; for tests of their wrap-around
+};
+
+/// Which algorithm a call would use, and why.
+struct Choice {
+  Algorithm algorithm;
+  std::string reason;
+};
+
+enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather, broadcast, send, recv, barrier };
+
+const char* name_of(Collective collective);
+const char* name_of(Algorithm algorithm);
+const char* name_of(BackendKind backend);
+/// Parses the names that name_of prints ("auto" for automatic); nullopt if there is no such name.
+std::optional<Algorithm> parse_algorithm(std::string_view name);
+std::optional<BackendKind> parse_backend(std::string_view name);
+std::optional<DataType> parse_data_type(std::string_view name);
+std::optional<ReduceOp> parse_reduce_op(std::string_view name);
+
+namespace detail {
+struct SessionState;
+struct CommunicatorState;
+struct SegmentOwner;
+struct Operation;
+}  // namespace detail
+
+/// An asynchronous call in flight. Destroying it waits for the call to end (errors are then dropped).
+class [[nodiscard]] Handle {
+ public:
+  Handle() = default;
+  explicit Handle(std::shared_ptr<detail::Operation> operation);
+  Handle(Handle&&) noexcept = default;
+  Handle& operator=(Handle&& other);
+  ~Handle();
+  /// Returns when the call has ended; throws its error. Buffers may be reused afterwards. A second wait returns at once.
+  void wait();
+  /// True if the call has ended; makes progress, does not block; throws the call's error once.
+  bool test();
+
+ private:
+  std::shared_ptr<detail::Operation> operation_;
+};
+
+/// Memory that every rank of the session can reach: `count` elements of T, zeroed, 2 MiB-aligned on the CPU.
+/// Destroying it is local; a peer's later call that needs it fails with an error that says so.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::shared_ptr<detail::SegmentOwner> owner, T* data, std::size_t count)
+      : owner_(std::move(owner)), data_(data), count_(count) {}
+  T* data() const { return data_; }
+  std::size_t size() const { return count_; }
+  T* begin() const { return data_; }
+  T* end() const { return data_ + count_; }
+  T& operator[](std::size_t i) const { return data_[i]; }
+  std::span<T> span() const { return {data_, count_}; }
+
+ private:
+  std::shared_ptr<detail::SegmentOwner> owner_;
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+/// One send or receive of a group.
+struct PointToPoint {
+  Collective kind;  ///< send or recv
+  const void* in;
+  void* out;
+  std::size_t count;
+  DataType type;
+  int peer;
+};
+
+class Communicator;
+
+/// Sends and receives that make progress together, in any order among peers: no order of them can deadlock.
+class Group {
+ public:
+  explicit Group(Communicator& communicator) : communicator_(&communicator) {}
+  template <class T>
+  Group& send(const T* data, std::size_t count, int peer) {
+    operations_.push_back({Collective::send, data, nullptr, count, data_type_v<T>, peer});
+    return *this;
+  }
+  template <class T>
+  Group& recv(T* data, std::size_t count, int peer) {
+    operations_.push_back({Collective::recv, nullptr, data, count, data_type_v<T>, peer});
+    return *this;
+  }
+  Group& add(const PointToPoint& operation) {
+    operations_.push_back(operation);
+    return *this;
+  }
+  /// Runs all of them and returns when each has ended; the group is then empty again.
+  void run(const Options& options = {});
+  /// Starts all of them; the handle ends when each has ended.
+  Handle start(const Options& options = {});
+
+ private:
+  Communicator* communicator_;
+  std::vector<PointToPoint> operations_;
+};
+
+/// All ranks of a session, ready for collectives.
+///
+/// Collectives are called by every rank, in the same order, with equal collective, count, type, op, root and algorithm;
+/// a mismatch or an absent rank ends in tutti::Error on every rank within the session's timeout, and the communicator
+/// stays failed. `in` and `out` may be any memory (on the CPU), any alignment, of 0 elements (then null is legal); memory
+/// from `allocate` is reached by the peers directly, other memory goes through staging. `in` may equal `out` where
+/// stated; other overlaps are refused. On return no peer touches the buffers any more. Calls of one communicator run in
+/// the order issued; sends and receives are ordered per peer and direction. One thread at a time uses a session.
+/// The _async variants return at once; the buffers belong to the call until its handle has ended.
+class Communicator {
+ public:
+  Communicator() = default;
+  explicit Communicator(std::shared_ptr<detail::CommunicatorState> state) : state_(std::move(state)) {}
+  Communicator(Communicator&&) noexcept = default;
+  Communicator& operator=(Communicator&&) noexcept = default;
+
+  int rank() const;
+  int size() const;
+  BackendKind backend() const;
+
+  /// `count` elements of T on every rank, reachable by all. Collective; `count` may differ between ranks.
+  /// Throws on all ranks alike if one cannot have its memory.
+  template <class T>
+  Buffer<T> allocate(std::size_t count) {
+    auto [owner, data] = allocate_bytes(count, sizeof(T));
+    return Buffer<T>(std::move(owner), static_cast<T*>(data), count);
+  }
+
+  /// out[i] = op over all ranks of in[i]; count elements in and out on every rank. in == out is legal.
+  void all_reduce(const void* in, void* out, std::size_t count, DataType type, ReduceOp op, const Options& = {});
+  Handle all_reduce_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
+                          const Options& = {});
+
+  /// Rank r gets out[0..count) = op over all ranks of in[r*count .. (r+1)*count). `in` has size()*count elements, `out`
+  /// has count. In place: out == in + rank()*count.
+  void reduce_scatter(const void* in, void* out, std::size_t count, DataType type, ReduceOp op, const Options& = {});
+  Handle reduce_scatter_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
+                              const Options& = {});
+
+  /// out[r*count .. (r+1)*count) = rank r's in[0..count), on every rank. In place: in == out + rank()*count.
+  void all_gather(const void* in, void* out, std::size_t count, DataType type, const Options& = {});
+  Handle all_gather_async(const void* in, void* out, std::size_t count, DataType type, const Options& = {});
+
+  /// Every rank's `data` becomes root's: count elements.
+  void broadcast(void* data, std::size_t count, DataType type, int root, const Options& = {});
+  Handle broadcast_async(void* data, std::size_t count, DataType type, int root, const Options& = {});
+
+  /// Returns when every rank has called it.
+  void barrier(const Options& = {});
+  Handle barrier_async(const Options& = {});
+
+  /// Sends count elements to `peer`, which receives as many of the same type. Returns when `data` may be reused, which
+  /// may be before or after the receive was called. Messages between one pair arrive in order.
+  void send(const void* data, std::size_t count, DataType type, int peer, const Options& = {});
+  Handle isend(const void* data, std::size_t count, DataType type, int peer, const Options& = {});
+  /// Receives the next message of `peer`; a message of another count or type is an error on both ends.
+  void recv(void* data, std::size_t count, DataType type, int peer, const Options& = {});
+  Handle irecv(void* data, std::size_t count, DataType type, int peer, const Options& = {});
+  Group group() { return Group(*this); }
+
+  // The same with the element type taken from the pointers.
+  template <class T>
+  void all_reduce(const T* in, T* out, std::size_t count, ReduceOp op, const Options& options = {}) {
+    all_reduce(in, out, count, data_type_v<T>, op, options);
+  }
+  template <class T>
+  Handle all_reduce_async(const T* in, T* out, std::size_t count, ReduceOp op, const Options& options = {}) {
+    return all_reduce_async(in, out, count, data_type_v<T>, op, options);
+  }
+  template <class T>
+  void reduce_scatter(const T* in, T* out, std::size_t count, ReduceOp op, const Options& options = {}) {
+    reduce_scatter(in, out, count, data_type_v<T>, op, options);
+  }
+  template <class T>
+  Handle reduce_scatter_async(const T* in, T* out, std::size_t count, ReduceOp op, const Options& options = {}) {
+    return reduce_scatter_async(in, out, count, data_type_v<T>, op, options);
+  }
+  template <class T>
+  void all_gather(const T* in, T* out, std::size_t count, const Options& options = {}) {
+    all_gather(in, out, count, data_type_v<T>, options);
+  }
+  template <class T>
+  Handle all_gather_async(const T* in, T* out, std::size_t count, const Options& options = {}) {
+    return all_gather_async(in, out, count, data_type_v<T>, options);
+  }
+  template <class T>
+  void broadcast(T* data, std::size_t count, int root, const Options& options = {}) {
+    broadcast(data, count, data_type_v<T>, root, options);
+  }
+  template <class T>
+  Handle broadcast_async(T* data, std::size_t count, int root, const Options& options = {}) {
+    return broadcast_async(data, count, data_type_v<T>, root, options);
+  }
+  template <class T>
+  void send(const T* data, std::size_t count, int peer, const Options& options = {}) {
+    send(data, count, data_type_v<T>, peer, options);
+  }
+  template <class T>
+  Handle isend(const T* data, std::size_t count, int peer, const Options& options = {}) {
+    return isend(data, count, data_type_v<T>, peer, options);
+  }
+  template <class T>
+  void recv(T* data, std::size_t count, int peer, const Options& options = {}) {
+    recv(data, count, data_type_v<T>, peer, options);
+  }
+  template <class T>
+  Handle irecv(T* data, std::size_t count, int peer, const Options& options = {}) {
+    return irecv(data, count, data_type_v<T>, peer, options);
+  }
+
+  /// The algorithm that a call of `bytes` bytes per rank's larger buffer would use, and why. Local.
+  Choice choice(Collective collective, std::size_t bytes, DataType type, ReduceOp op, const Options& = {}) const;
+  /// Bytes of the arena that this communicator holds on each rank.
+  std::size_t arena_bytes() const;
+
+ private:
+  friend class Group;
+  std::pair<std::shared_ptr<detail::SegmentOwner>, void*> allocate_bytes(std::size_t count, std::size_t element_bytes);
+  void run_group(std::span<const PointToPoint> operations, const Options& options);
+  Handle start_group(std::span<const PointToPoint> operations, const Options& options);
+
+  std::shared_ptr<detail::CommunicatorState> state_;
+};
+
+/// One rank of a job: the process's rank under mpirun (a job of one without), or a thread of run_threads.
+class Session {
+ public:
+  /// Collective over the job. Throws tutti::Error on all ranks alike if the job cannot work.
+  explicit Session(const SessionOptions& options = {});
+  explicit Session(std::shared_ptr<detail::SessionState> state) : state_(std::move(state)) {}
+  int rank() const;
+  int size() const;
+  /// A new communicator over all ranks. Collective.
+  Communicator communicator(const CommunicatorOptions& options = {});
+  /// True if collectives of the native backend run on a GPU.
+  bool on_gpu() const;
+  /// Bytes this rank has sent through the bootstrap: constant while data moves.
+  std::uint64_t bootstrap_bytes() const;
+  /// Where the job's barrier-like exchanges outside communicators happen (printing in rank order, tests). Collective.
+  void bootstrap_barrier();
+  /// Gathers a trivially copyable value of every rank, in rank order, through the bootstrap. Collective.
+  template <class T>
+  std::vector<T> bootstrap_all_gather(const T& mine) {
+    std::vector<T> all(static_cast<std::size_t>(size()));
+    bootstrap_all_gather_bytes(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    return all;
+  }
+
+ private:
+  void bootstrap_all_gather_bytes(std::span<const std::byte> mine, std::span<std::byte> all);
+  std::shared_ptr<detail::SessionState> state_;
+};
+
+/// Runs `body` on `ranks` threads of this process, each with its own session; returns when all have returned and throws
+/// the error of the lowest rank that threw. For tests, debuggers and sanitizers.
+void run_threads(int ranks, const std::function<void(Session&)>& body, const SessionOptions& options = {});
+
+}  // namespace tutti
