@@ -1,0 +1,51 @@
+// The interface behind Communicator that native, MPI and (later) NCCL implement.
+#pragma once
+#include <memory>
+#include <span>
+
+#include "collectives/bootstrap.hpp"
+#include "collectives/tutti.hpp"
+
+namespace tutti {
+
+/// One call, with its arguments already validated.
+struct Request {
+  Collective collective = Collective::barrier;
+  const void* in = nullptr;
+  void* out = nullptr;
+  std::size_t count = 0;  ///< per rank, as the public functions define it
+  DataType type = DataType::f32;
+  ReduceOp op = ReduceOp::sum;
+  int peer = -1;  ///< root of a broadcast, or the other end of a send or receive
+  Algorithm algorithm = Algorithm::automatic;
+  void* stream = nullptr;
+};
+
+namespace detail {
+/// An asynchronous call in flight. The destructor is called only after wait() or a true test().
+struct Operation {
+  virtual ~Operation() = default;
+  virtual bool test() = 0;
+  virtual void wait() = 0;
+};
+}  // namespace detail
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual BackendKind kind() const = 0;
+  /// Runs `request` to its end.
+  virtual void run(const Request& request) = 0;
+  virtual std::shared_ptr<detail::Operation> start(const Request& request) = 0;
+  /// Sends and receives that make progress together.
+  virtual void run_group(std::span<const Request> requests) = 0;
+  virtual std::shared_ptr<detail::Operation> start_group(std::span<const Request> requests) = 0;
+  virtual Choice choice(const Request& request) const = 0;
+  virtual std::size_t arena_bytes() const { return 0; }
+};
+
+/// The MPI library's own collectives over a duplicate of MPI_COMM_WORLD. Collective; throws if the ranks of `bootstrap`
+/// are not the processes of MPI_COMM_WORLD.
+std::unique_ptr<Backend> mpi_backend(Bootstrap& bootstrap);
+
+}  // namespace tutti

@@ -1,0 +1,26 @@
+// Memory that every rank of a job can reach.
+#pragma once
+#include <cstddef>
+#include <memory>
+
+#include "collectives/bootstrap.hpp"
+
+namespace tutti {
+
+/// One collective allocation: every rank's share of it, mapped into this process. Destruction is local: a rank's memory
+/// lives until the last rank that maps it lets go.
+class SharedSegment {
+ public:
+  virtual ~SharedSegment() = default;
+  /// Where rank's share is mapped here; 2 MiB-aligned, zero-filled at creation.
+  virtual char* base(int rank) const = 0;
+  virtual std::size_t bytes(int rank) const = 0;
+};
+
+/// CPU memory: a memfd (fallback: shm_open 0600, unlinked at once) per rank, handed over by Bootstrap::share, its pages
+/// reserved up front and advised as huge pages; with threads, one anonymous mapping per rank for all of them.
+/// `bytes` may differ between ranks; 0 is legal. Collective. If one rank cannot have its memory, throws
+/// ErrorCode::system on all ranks, naming the rank, the bytes needed and what is free.
+std::shared_ptr<SharedSegment> allocate_host_segment(Bootstrap& bootstrap, std::size_t bytes);
+
+}  // namespace tutti
