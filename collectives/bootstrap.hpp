@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace tutti {
@@ -28,8 +29,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Rank, size and a few collective exchanges among all ranks of a job. Every member but rank, size, shares_memory, alive
-/// and bytes is collective: all ranks call it in the same order. Errors throw tutti::Error on every rank that sees them.
+/// Rank, size and a few collective exchanges among all ranks of a job. Every member but rank, size, shares_memory,
+/// alive and bytes is collective: all ranks call it in the same order. Errors throw tutti::Error on every rank that
+/// sees them.
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
@@ -57,11 +59,14 @@ class Bootstrap {
   }
 };
 
-/// Ranks are the processes of MPI_COMM_WORLD. Initialises MPI if nobody has, and then finalises it at destruction.
-/// Collective over MPI_COMM_WORLD.
-std::unique_ptr<Bootstrap> mpi_bootstrap();
+/// Ranks are the processes of MPI_COMM_WORLD. Initialises MPI if nobody has, and then finalises it when the process
+/// exits, since MPI cannot be initialised twice. Without a launcher (no variable of mpirun, srun or PMI) and without
+/// MPI initialised by the caller it is a job of one that does not touch MPI. No wait lasts longer than `timeout_s` (0:
+/// TUTTI_TIMEOUT if set, else 600). Collective over MPI_COMM_WORLD.
+std::unique_ptr<Bootstrap> mpi_bootstrap(double timeout_s = 0);
 
-/// Ranks are threads of this process: returns one bootstrap per rank; each is used by one thread.
-std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
+/// Ranks are threads of this process: returns one bootstrap per rank; each is used by one thread. A rank whose
+/// bootstrap is destroyed has ended: the others' exchanges then throw ErrorCode::peer_failed.
+std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks, double timeout_s = 0);
 
 }  // namespace tutti

@@ -49,8 +49,8 @@ struct SessionOptions {
 
 /// Properties of a communicator that its creator may fix; rank 0's values hold for all ranks.
 struct CommunicatorOptions {
-  int blocks = 1;              ///< blocks per collective on the CPU, 1 .. 4 (fibers; for study and tests)
-  bool deterministic = false;  ///< only algorithms that reduce in rank order; a forced ring is refused
+  int blocks = 1;                      ///< blocks per collective on the CPU, 1 .. 4 (fibers; for study and tests)
+  bool deterministic = false;          ///< only algorithms that reduce in rank order; a forced ring is refused
   std::uint64_t first_packet_use = 0;  ///< where the packet tags start; for tests of their wrap-around
 };
 
@@ -86,7 +86,8 @@ class [[nodiscard]] Handle {
   Handle(Handle&&) noexcept = default;
   Handle& operator=(Handle&& other);
   ~Handle();
-  /// Returns when the call has ended; throws its error. Buffers may be reused afterwards. A second wait returns at once.
+  /// Returns when the call has ended; throws its error. Buffers may be reused afterwards. A second wait returns at
+  /// once.
   void wait();
   /// True if the call has ended; makes progress, does not block; throws the call's error once.
   bool test();
@@ -160,10 +161,10 @@ class Group {
 ///
 /// Collectives are called by every rank, in the same order, with equal collective, count, type, op, root and algorithm;
 /// a mismatch or an absent rank ends in tutti::Error on every rank within the session's timeout, and the communicator
-/// stays failed. `in` and `out` may be any memory (on the CPU), any alignment, of 0 elements (then null is legal); memory
-/// from `allocate` is reached by the peers directly, other memory goes through staging. `in` may equal `out` where
-/// stated; other overlaps are refused. On return no peer touches the buffers any more. Calls of one communicator run in
-/// the order issued; sends and receives are ordered per peer and direction. One thread at a time uses a session.
+/// stays failed. `in` and `out` may be any memory (on the CPU), any alignment, of 0 elements (then null is legal);
+/// memory from `allocate` is reached by the peers directly, other memory goes through staging. `in` may equal `out`
+/// where stated; other overlaps are refused. On return no peer touches the buffers any more. Calls of one communicator
+/// run in the order issued; sends and receives are ordered per peer and direction. One thread at a time uses a session.
 /// The _async variants return at once; the buffers belong to the call until its handle has ended.
 class Communicator {
  public:

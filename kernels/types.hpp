@@ -46,16 +46,16 @@ constexpr const char* name_of(ReduceOp op) {
 /// What a `reduce` word applies: `op` over the sources in their order, then, if `divisor` > 1, one division.
 struct Reduction {
   DataType type = DataType::f32;
-  ReduceOp op = ReduceOp::sum;   ///< never avg here: avg is sum with a divisor
-  std::uint32_t divisor = 1;     ///< world size of an avg, applied by the last reduction of an element
+  ReduceOp op = ReduceOp::sum;  ///< never avg here: avg is sum with a divisor
+  std::uint32_t divisor = 1;    ///< world size of an avg, applied by the last reduction of an element
 };
 
 template <class T>
 struct data_type;
-#define TUTTI_DATA_TYPE(cpp, name)                      \
-  template <>                                           \
-  struct data_type<cpp> {                               \
-    static constexpr DataType value = DataType::name;   \
+#define TUTTI_DATA_TYPE(cpp, name)                    \
+  template <>                                         \
+  struct data_type<cpp> {                             \
+    static constexpr DataType value = DataType::name; \
   };
 TUTTI_DATA_TYPE(float, f32)
 TUTTI_DATA_TYPE(double, f64)

@@ -1,0 +1,36 @@
+#include <array>
+
+#include "collectives/tutti.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::array<const char*, 7> kCollectives = {"all_reduce", "reduce_scatter", "all_gather", "broadcast",
+                                                     "send",       "recv",           "barrier"};
+constexpr std::array<const char*, 5> kAlgorithms = {"auto", "ring", "one_shot", "two_shot", "direct"};
+constexpr std::array<const char*, 4> kBackends = {"auto", "native", "mpi", "nccl"};
+
+template <class E>
+std::optional<E> parse(std::string_view name, int values, const char* (*name_of_value)(E)) {
+  for (int i = 0; i < values; ++i) {
+    if (name == name_of_value(static_cast<E>(i))) return static_cast<E>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const char* name_of(Collective collective) { return kCollectives[static_cast<std::size_t>(collective)]; }
+const char* name_of(Algorithm algorithm) { return kAlgorithms[static_cast<std::size_t>(algorithm)]; }
+const char* name_of(BackendKind backend) { return kBackends[static_cast<std::size_t>(backend)]; }
+
+std::optional<Algorithm> parse_algorithm(std::string_view name) {
+  return parse<Algorithm>(name, static_cast<int>(kAlgorithms.size()), name_of);
+}
+std::optional<BackendKind> parse_backend(std::string_view name) {
+  return parse<BackendKind>(name, static_cast<int>(kBackends.size()), name_of);
+}
+std::optional<DataType> parse_data_type(std::string_view name) { return parse<DataType>(name, kDataTypes, name_of); }
+std::optional<ReduceOp> parse_reduce_op(std::string_view name) { return parse<ReduceOp>(name, kReduceOps, name_of); }
+
+}  // namespace tutti

@@ -1,0 +1,79 @@
+// The Block: all that a kernel may do. Three executors provide one: block_cuda.cuh, block_host.hpp, block_model.hpp.
+//
+// A kernel is a function template over its Block. All blocks of a call, on all ranks, make progress concurrently; block
+// b of a rank talks only to block b of its peers. A word whose wait failed (time-out, mismatch, a peer that failed)
+// makes the block *failed*: its later words do nothing and publish nothing, so kernels carry no error paths; conditions
+// computed from words stay defined. Between words of one block, memory that an earlier copy or reduce touched may be
+// touched again only after signal, wait, enter, leave or sync: on a GPU, different threads did it.
+#pragma once
+#include <concepts>
+#include <cstddef>
+
+#include "kernels/connection.hpp"
+
+namespace tutti {
+
+/// What `enter` agreed on. The same on all ranks (unless failed).
+enum class Memory {
+  failed,
+  staged,       ///< some buffer that matters is not mapped: go through slots
+  peer_mapped,  ///< in_of / out_of are valid
+};
+
+/// Which buffers of the peers a kernel wants to reach directly.
+enum class Reach {
+  nothing,
+  in,         ///< reads every rank's `in`
+  stable_in,  ///< reads every rank's `in` while ranks write their `out`: peer-mapped only if no rank is in place
+  out,        ///< writes every rank's `out`
+  both,
+  root_in,  ///< reads the root's `in` (the root is call.peer)
+};
+
+/// A message as its receiver finds it: where to copy from if the sender's buffer is mapped.
+struct Offer {
+  Memory memory = Memory::failed;
+  const char* source = nullptr;
+};
+
+// clang-format off
+template <class B>
+concept Block = std::derived_from<B, Connections> &&
+    requires(B block, const Call& call, View view, const char* src, char* out, std::size_t n, Flags flags, Count k,
+             const Reduction& reduction, Entry* slot, Region region) {
+  // Copies `bytes` from src to every place of the view, in one pass. A place equals src or is disjoint from it.
+  block.copy(view, src, n);
+  // Place[i] = reduction over view's sources [i], in their order, i < n elements. A place equals a source or is disjoint.
+  block.reduce(view, view, n, reduction);
+
+  // Publishes this rank's call and buffers to every peer, waits for theirs, compares, and resolves what Reach asks for.
+  // An exchange between all: after it, every rank has entered this call, so has left the one before.
+  { block.enter(call, Reach::in) } -> std::same_as<Memory>;
+  // Signals all, waits for all: nobody reaches into this rank's buffers any more, nor this rank into theirs.
+  block.leave();
+
+  // Release: all earlier accesses of the block are visible to whoever sees count k (relative to the call's start).
+  block.signal(flags, k);
+  // Acquire: returns when the count of each of the flags is at least k (relative; k <= 0 means earlier calls).
+  block.wait(flags, k);
+  // At the end of a kernel: the connection's base moves on by the k signals that the call sent, or received.
+  block.advance_sent(flags, k);
+  block.advance_received(flags, k);
+  block.advance_uses(region, k);
+
+  // Small messages: data and tag together. Puts n bytes into every peer's packets; the call's description goes with them.
+  block.put_packets(call, src, n);
+  // out[i] = reduction over all ranks' packets in rank order, this rank's part taken from src; out may equal src.
+  block.reduce_packets(call, out, src, n);
+
+  // Writes the header of a message's first slot; to be published by the next signal.
+  block.offer(slot, call);
+  // Reads and compares it, after the wait for it.
+  { block.accept(slot, call) } -> std::same_as<Offer>;
+
+  // Barrier of the block's threads.
+  block.sync();
+};
+// clang-format on
+
+}  // namespace tutti

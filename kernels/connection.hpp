@@ -1,0 +1,298 @@
+// The protocol's state: what stands in each rank's arena, and who writes it.
+//
+// A connection = (communicator, block, sender, receiver, purpose). Its flag stands in the receiver's arena, on a line
+// of its own, has one writer (that block of the sender) and holds the count of signals on the connection since
+// creation; it is never reset. Each end keeps its own base, the count at the start of the running call, in its own
+// arena: `sent` at the sender, `received` at the receiver. Words take counts relative to the base. A kernel advances
+// the bases of the connections it used once, at its end, by the same amount at both ends.
+//
+// A use of a slot is credited by its reader on the reverse connection. Before use k of a call (k = 0, 1, ...) a writer
+// waits for credit k + 1 - slots. Why that is enough, whatever ran before: at most slots - 1 - k uses of earlier calls
+// are then without credit, and credits come in order, so the slot's former use, at least `slots` uses back, has its
+// own.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/types.hpp"
+#include "kernels/views.hpp"
+
+namespace tutti {
+
+inline constexpr int kMaxRanks = 64;
+inline constexpr int kMaxBlocks = 32;
+inline constexpr int kMaxSegments = 1024;
+inline constexpr std::size_t kLine =
+    128;  ///< flags are this far apart: two x86 lines (prefetch in pairs), one GPU line
+
+enum class Purpose : std::uint8_t {
+  data,        ///< slot k of this call is filled (ring: to next; outbox: to all readers)
+  credit,      ///< slot k of this call has been read
+  enter,       ///< the rank has entered its call; the line beside the flag says which
+  leave,       ///< the rank touches its peers' buffers no more
+  p2p_data,    ///< send/recv's own data
+  p2p_credit,  ///< send/recv's own credit
+};
+inline constexpr int kPurposes = 6;
+
+/// One peer, or all of them but this rank.
+inline constexpr int kAll = -1;
+
+/// The flags that a signal sets, or a wait polls.
+struct Flags {
+  Purpose purpose;
+  int peer;
+};
+TUTTI_HD Flags data(int peer) { return {Purpose::data, peer}; }
+TUTTI_HD Flags credit(int peer) { return {Purpose::credit, peer}; }
+TUTTI_HD Flags p2p_data(int peer) { return {Purpose::p2p_data, peer}; }
+TUTTI_HD Flags p2p_credit(int peer) { return {Purpose::p2p_credit, peer}; }
+
+using Count = std::int64_t;
+
+struct alignas(kLine) Flag {
+  std::uint64_t count;
+};
+
+/// Where a buffer stands for the peers: segment and offset, or nowhere.
+struct Place {
+  std::uint64_t bits = 0;  ///< 0: not mapped; else (segment + 1) << 48 | offset
+  TUTTI_HD bool mapped() const { return bits != 0; }
+  TUTTI_HD int segment() const { return static_cast<int>(bits >> 48) - 1; }
+  TUTTI_HD std::size_t offset() const { return bits & ((std::uint64_t{1} << 48) - 1); }
+};
+TUTTI_HD Place place(int segment, std::size_t offset) {
+  return {(static_cast<std::uint64_t>(segment) + 1) << 48 | offset};
+}
+
+/// What all ranks must agree on, in one word: collective, algorithm, type, op, root, blocks (see describe()).
+using Description = std::uint64_t;
+TUTTI_HD Description describe(int collective, int algorithm, DataType type, ReduceOp op, int root, int blocks) {
+  return static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(algorithm) << 8 |
+         static_cast<std::uint64_t>(type) << 16 | static_cast<std::uint64_t>(op) << 24 |
+         static_cast<std::uint64_t>(root + 1) << 32 | static_cast<std::uint64_t>(blocks) << 48;
+}
+
+/// What a rank publishes when it enters a call, and a sender in the header of its first slot.
+struct alignas(kLine) Entry {
+  std::uint64_t count;  ///< the flag: written last, released
+  Description description;
+  std::uint64_t elements;
+  std::uint64_t number;  ///< the rank's call number, for messages only
+  Place in;
+  Place out;
+};
+
+/// Regions whose slots are counted by uses, not by a connection.
+enum class Region : std::uint8_t { packets, outbox };
+inline constexpr int kRegions = 2;
+
+/// What a rank is doing, written by it at the start of a call and when it fails; read by peers that have waited long,
+/// to tell a late peer from one that called something else. No synchronisation rests on it.
+struct alignas(kLine) Board {
+  std::uint64_t failed;  ///< not 0: this rank's communicator has failed
+  std::uint64_t number;  ///< of the collective it is in, or was in last
+  Description description;
+  std::uint64_t elements;
+};
+
+/// What a communicator's arenas have room for; equal on all ranks.
+struct Geometry {
+  int ranks = 1;
+  int blocks = 1;                  ///< the most blocks of a call; every region is cut into so many parts
+  int slots = 4;                   ///< slots of the ring inbox and of the outbox, each
+  std::size_t slot_bytes = 0;      ///< of one slot of one block; a multiple of kLine
+  int p2p_slots = 4;               ///< slots per sender
+  std::size_t p2p_slot_bytes = 0;  ///< data of one, its header beside it
+  std::size_t packet_bytes = 0;    ///< the largest message by packets, per block; CUDA doubles it on the wire
+};
+
+/// Where everything stands in an arena, the same on every rank. Bases, uses and tables are read and written by the
+/// owner alone; flags, entries, slots and packets are written by the peer that the layout names.
+struct Layout {
+  Geometry geometry;
+  std::size_t board = 0;     ///< Board
+  std::size_t flags = 0;     ///< [purpose][block][sender] Flag
+  std::size_t entries = 0;   ///< [half][block][sender] Entry
+  std::size_t sent = 0;      ///< [purpose][block][receiver] count
+  std::size_t received = 0;  ///< [purpose][block][sender] count
+  std::size_t uses = 0;      ///< [region][block] count
+  std::size_t arenas = 0;    ///< [rank] where that rank's arena is mapped here
+  std::size_t in = 0;        ///< [block][rank] the peers' buffers of the running call, filled by `enter`
+  std::size_t out = 0;
+  std::size_t packets = 0;  ///< [block][half][sender] one line, then data
+  std::size_t inbox = 0;    ///< [block][slot], written by the previous rank of the ring
+  std::size_t outbox = 0;   ///< [block][slot], written by the owner, read by all
+  std::size_t p2p = 0;      ///< [block][sender][slot] Entry, then data
+  std::size_t bytes = 0;
+
+  TUTTI_HD std::size_t packet_stride() const { return kLine + 2 * geometry.packet_bytes; }
+  TUTTI_HD std::size_t p2p_stride() const { return sizeof(Entry) + geometry.p2p_slot_bytes; }
+};
+
+inline Layout layout_of(const Geometry& g) {
+  Layout l{.geometry = g};
+  std::size_t at = 0;
+  const auto take = [&at](std::size_t bytes, std::size_t alignment) {
+    const std::size_t begin = ceil_div(at, alignment) * alignment;
+    at = begin + bytes;
+    return begin;
+  };
+  const std::size_t pairs = static_cast<std::size_t>(g.blocks) * static_cast<std::size_t>(g.ranks);
+  const auto blocks = static_cast<std::size_t>(g.blocks);
+  const auto slots = static_cast<std::size_t>(g.slots);
+  constexpr std::size_t kPage = 4096;
+  l.board = take(sizeof(Board), kLine);
+  l.flags = take(kPurposes * pairs * sizeof(Flag), kLine);
+  l.entries = take(2 * pairs * sizeof(Entry), kLine);
+  l.sent = take(kPurposes * pairs * sizeof(std::uint64_t), kLine);
+  l.received = take(kPurposes * pairs * sizeof(std::uint64_t), kLine);
+  l.uses = take(kRegions * blocks * sizeof(std::uint64_t), kLine);
+  l.arenas = take(static_cast<std::size_t>(g.ranks) * sizeof(char*), kLine);
+  l.in = take(pairs * sizeof(char*), kLine);
+  l.out = take(pairs * sizeof(char*), kLine);
+  l.packets = take(2 * pairs * l.packet_stride(), kPage);
+  l.inbox = take(blocks * slots * g.slot_bytes, kPage);
+  l.outbox = take(blocks * slots * g.slot_bytes, kPage);
+  l.p2p = take(pairs * static_cast<std::size_t>(g.p2p_slots) * l.p2p_stride(), kPage);
+  l.bytes = ceil_div(at, kPage) * kPage;
+  return l;
+}
+
+/// One rank's part in a communicator, as its kernels see it.
+struct Team {
+  char* arena = nullptr;  ///< the own one
+  int rank = 0;
+  char* const* segments =
+      nullptr;  ///< [segment][rank] where the session's segments are mapped here; null if they are not
+  Layout layout;
+};
+
+/// What one call asks of a kernel, on one rank.
+struct Call {
+  const char* in = nullptr;
+  char* out = nullptr;
+  std::size_t count = 0;  ///< elements, as the public function defines them
+  Reduction reduction;
+  int peer = -1;  ///< root, or the other end of a send or receive
+  Description description = 0;
+  std::uint64_t number = 0;
+  Place in_place;
+  Place out_place;
+
+  TUTTI_HD std::size_t element() const { return size_of(reduction.type); }
+};
+
+/// Places in the arenas, for one block of one rank. The base of every executor's block.
+class Connections {
+ public:
+  TUTTI_HD Connections(const Team& team, int index, int count) : team_(team), index_(index), count_(count) {}
+
+  TUTTI_HD int rank() const { return team_.rank; }
+  TUTTI_HD int size() const { return team_.layout.geometry.ranks; }
+  TUTTI_HD int next() const { return rank() + 1 == size() ? 0 : rank() + 1; }
+  TUTTI_HD int prev() const { return rank() == 0 ? size() - 1 : rank() - 1; }
+  TUTTI_HD int index() const { return index_; }
+  TUTTI_HD int count() const { return count_; }
+  TUTTI_HD const Geometry& geometry() const { return team_.layout.geometry; }
+
+  /// The flag in `receiver`'s arena that `sender` sets.
+  TUTTI_HD Flag* flag(int receiver, Purpose purpose, int sender) const {
+    return at<Flag>(arena(receiver), layout().flags) + connection(purpose, sender);
+  }
+  TUTTI_HD Entry* entry(int receiver, std::uint64_t number, int sender) const {
+    const std::size_t half = number & 1;
+    return at<Entry>(arena(receiver), layout().entries) + (half * blocks() + block()) * ranks() + at_index(sender);
+  }
+  TUTTI_HD Board* board(int rank) const { return at<Board>(arena(rank), layout().board); }
+  /// The bases: counts at the start of the call, at the sending and at the receiving end.
+  TUTTI_HD std::uint64_t& sent_base(Flags to) const {
+    return at<std::uint64_t>(team_.arena, layout().sent)[connection(to.purpose, to.peer)];
+  }
+  TUTTI_HD std::uint64_t& received_base(Flags from) const {
+    return at<std::uint64_t>(team_.arena, layout().received)[connection(from.purpose, from.peer)];
+  }
+  TUTTI_HD std::uint64_t& uses(Region region) const {
+    return at<std::uint64_t>(team_.arena, layout().uses)[static_cast<std::size_t>(region) * blocks() + block()];
+  }
+
+  /// Use k of this call in the ring: the slot of the next rank that I fill, and my own that the previous rank fills.
+  TUTTI_HD char* next_slot(Count k) const {
+    return inbox(next(), sent_base(data(next())) + static_cast<std::uint64_t>(k));
+  }
+  TUTTI_HD char* my_slot(Count k) const {
+    return inbox(rank(), received_base(data(prev())) + static_cast<std::uint64_t>(k));
+  }
+  /// Use k of this call in the outboxes: `owner`'s slot, and everyone's, in rank order.
+  TUTTI_HD char* outbox(int owner, Count k) const { return arena(owner) + outbox_offset(k); }
+  TUTTI_HD View outboxes(Count k) const { return per_rank(arenas(), size(), outbox_offset(k)); }
+  /// Message slot k of this call, filled at `peer` by me, or here by `peer`: its header, then its data.
+  TUTTI_HD Entry* slot_at(int peer, Count k) const {
+    return p2p(peer, rank(), sent_base(p2p_data(peer)) + static_cast<std::uint64_t>(k));
+  }
+  TUTTI_HD Entry* slot_from(int peer, Count k) const {
+    return p2p(rank(), peer, received_base(p2p_data(peer)) + static_cast<std::uint64_t>(k));
+  }
+  /// Where `sender`'s packets for use `use` of the region stand in `receiver`'s arena: one line, then data.
+  TUTTI_HD char* packets(int receiver, std::uint64_t use, int sender) const {
+    return arena(receiver) + packets_offset(use, sender);
+  }
+  TUTTI_HD std::size_t packets_offset(std::uint64_t use, int sender) const {
+    return layout().packets + ((block() * 2 + (use & 1)) * ranks() + at_index(sender)) * layout().packet_stride();
+  }
+  /// The tag of a use: 32 bits, never 0. It repeats after 2^32 - 1 uses; see Block::renew_packets.
+  TUTTI_HD static std::uint32_t packet_tag(std::uint64_t use) {
+    return static_cast<std::uint32_t>(use % 0xffffffffu) + 1;
+  }
+
+  /// The peers' buffers of the running call, valid after an `enter` that returned peer-mapped.
+  TUTTI_HD char* in_of(int peer) const { return in_table()[peer]; }
+  TUTTI_HD char* out_of(int peer) const { return out_table()[peer]; }
+  TUTTI_HD View all_in(std::size_t offset) const { return per_rank(in_table(), size(), offset); }
+  TUTTI_HD View all_out(std::size_t offset) const { return per_rank(out_table(), size(), offset); }
+
+ protected:
+  TUTTI_HD char* arena(int rank) const { return arenas()[rank]; }
+  TUTTI_HD char* const* arenas() const { return at<char*>(team_.arena, layout().arenas); }
+  TUTTI_HD char** in_table() const { return at<char*>(team_.arena, layout().in) + block() * ranks(); }
+  TUTTI_HD char** out_table() const { return at<char*>(team_.arena, layout().out) + block() * ranks(); }
+  /// Where a peer's buffer is mapped here; null if its segment is not (any more).
+  TUTTI_HD char* resolve(Place place, int peer) const {
+    char* base = team_.segments[static_cast<std::size_t>(place.segment()) * ranks() + at_index(peer)];
+    return base ? base + place.offset() : nullptr;
+  }
+  TUTTI_HD const Team& team() const { return team_; }
+
+ private:
+  template <class T>
+  TUTTI_HD static T* at(char* arena, std::size_t offset) {
+    return reinterpret_cast<T*>(arena + offset);
+  }
+  TUTTI_HD static std::size_t at_index(int i) { return static_cast<std::size_t>(i); }
+  TUTTI_HD const Layout& layout() const { return team_.layout; }
+  TUTTI_HD std::size_t block() const { return at_index(index_); }
+  TUTTI_HD std::size_t blocks() const { return at_index(geometry().blocks); }
+  TUTTI_HD std::size_t ranks() const { return at_index(geometry().ranks); }
+  TUTTI_HD std::size_t connection(Purpose purpose, int peer) const {
+    return (static_cast<std::size_t>(purpose) * blocks() + block()) * ranks() + at_index(peer);
+  }
+  TUTTI_HD std::size_t slot(std::uint64_t use) const {
+    const auto slots = static_cast<std::uint64_t>(geometry().slots);
+    return (block() * slots + use % slots) * geometry().slot_bytes;
+  }
+  TUTTI_HD char* inbox(int owner, std::uint64_t use) const { return arena(owner) + layout().inbox + slot(use); }
+  TUTTI_HD std::size_t outbox_offset(Count k) const {
+    return layout().outbox + slot(uses(Region::outbox) + static_cast<std::uint64_t>(k));
+  }
+  TUTTI_HD Entry* p2p(int receiver, int sender, std::uint64_t use) const {
+    const auto slots = static_cast<std::uint64_t>(geometry().p2p_slots);
+    const std::size_t index = (block() * ranks() + at_index(sender)) * slots + use % slots;
+    return at<Entry>(arena(receiver), layout().p2p + index * layout().p2p_stride());
+  }
+
+  const Team& team_;
+  int index_;
+  int count_;
+};
+
+}  // namespace tutti
