@@ -1,0 +1,374 @@
+"""Tests of the script ./tutti on a small project of its own, in a folder with a space in its name.
+
+front_door.py SCRIPT PRESETS [unittest arguments]: the script and the CMakePresets.json to test.
+front_door.py SCRIPT PRESETS --self-test: damages copies of the script and checks that the tests notice.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SCRIPT, PRESETS = (os.path.abspath(path) for path in sys.argv[1:3])
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.25)
+project(small LANGUAGES CXX)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+add_custom_target(programs)
+add_custom_target(sanitize)
+foreach(name demo bench train)
+  add_executable(tutti-${name} program.cpp)
+  add_dependencies(programs tutti-${name})
+endforeach()
+enable_testing()
+add_test(NAME passes COMMAND true)
+add_test(NAME passes_everywhere COMMAND true)
+add_test(NAME skips COMMAND sh -c "echo skipped: no moon tonight; exit 77")
+set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)
+set_tests_properties(passes_everywhere PROPERTIES LABELS sanitize)
+if(EXISTS "${PROJECT_SOURCE_DIR}/fail")
+  add_test(NAME fails COMMAND false)
+  add_test(NAME never_built COMMAND no_such_program)
+endif()
+"""
+# Stands in for tutti's programs: it keeps the same promises about --check-arguments, --ranks and -h.
+PROGRAM = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+int main(int count, char** arguments) {
+  bool check = count > 1 && std::strcmp(arguments[1], "--check-arguments") == 0;
+  for (int i = 1; i < count; ++i) {
+    if (std::strcmp(arguments[i], "-h") == 0) return std::puts("the options of the program"), 0;
+    if (check && std::strcmp(arguments[i], "--wrong") == 0)
+      return std::fprintf(stderr, "%s: unknown option --wrong\n", arguments[0]), 2;
+  }
+  if (check) return std::strcmp(arguments[2], "--ranks") == 0 ? 0 : 3;
+  char folder[4096];
+  char line[16384];
+  int length = std::snprintf(line, sizeof line, "rank %s of %s in <%s> terminal %s pid %d", std::getenv("OMPI_COMM_WORLD_RANK"),
+                             std::getenv("OMPI_COMM_WORLD_SIZE"), getcwd(folder, sizeof folder),
+                             std::getenv("TUTTI_TERMINAL"), getpid());
+  for (int i = 1; i < count; ++i) length += std::snprintf(line + length, sizeof line - length, " [%s]", arguments[i]);
+  std::puts(line);
+  std::fflush(stdout);
+  for (int i = 1; i + 1 < count; ++i)
+    if (std::strcmp(arguments[i], "--exit") == 0) return std::atoi(arguments[i + 1]);
+  if (count > 1 && std::strcmp(arguments[1], "--sleep") == 0) sleep(60);
+}
+"""
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class FrontDoor(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="tutti ")
+        cls.root = os.path.join(cls.folder, "a clone")
+        os.mkdir(cls.root)
+        cls.script = shutil.copy(SCRIPT, os.path.join(cls.root, "tutti"))
+        shutil.copy(PRESETS, cls.root)
+        cls.write("CMakeLists.txt", CMAKE)
+        cls.write("program.cpp", PROGRAM)
+        # What the test's own caller was told must not reach the script.
+        kept = {name: value for name, value in os.environ.items() if not re.match(r"(OMPI|PMIX|CTEST|TUTTI)_", name)}
+        cls.environment = {**kept, "TUTTI_CUDA": "OFF"}
+        done = cls.run_script("build")
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    @classmethod
+    def write(cls, name, text):
+        pathlib.Path(cls.root, name).write_text(text)
+
+    @classmethod
+    def run_script(cls, *arguments, script=None, environment=None, **options):
+        options = {"stdin": subprocess.DEVNULL, "timeout": 120, **options}
+        return subprocess.run([script or cls.script, *arguments], capture_output=True, text=True,
+                              env={**cls.environment, **(environment or {})}, **options)
+
+    def expect_one_line(self, done, code, words):
+        got = f"exit {done.returncode}, stdout {done.stdout!r}, stderr {done.stderr!r}"
+        self.assertEqual(done.returncode, code, got)
+        self.assertEqual(done.stdout, "", got)
+        self.assertRegex(done.stderr, r"\A[^\n]+\n\Z", got)
+        self.assertIn(words, done.stderr, got)
+
+    def ranks(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return sorted(done.stdout.splitlines())
+
+    def test_a_wrong_command_line_is_one_line_and_exit_2(self):
+        for arguments, words in (
+            ([], "no verb given"),
+            (["fly"], "unknown verb 'fly'"),
+            ([""], "unknown verb ''"),
+            (["--fly", "demo"], "unknown option '--fly'"),
+            (["-n"], "needs a number"),
+            (["-n", "demo"], "-n 'demo'"),
+            (["-n", "0", "demo"], "1 to 64"),
+            (["-n", "-1", "demo"], "1 to 64"),
+            (["-n", "04", "demo"], "1 to 64"),
+            (["-n", "65", "demo"], "1 to 64"),
+            (["-n", "99999999999999999999", "demo"], "1 to 64"),
+            (["-n", "2.0", "demo"], "1 to 64"),
+            (["-n", "2"], "no verb given"),
+            (["-n", "2", "-n", "2", "demo"], "-n is given twice"),
+            (["-n", "2", "test"], "test starts no ranks"),
+            (["-n", "2", "build"], "build starts no ranks"),
+            (["setup", "now"], "setup takes no argument"),
+            (["build", "release"], "build 'release'"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.expect_one_line(self.run_script(*arguments), 2, words)
+        self.expect_one_line(self.run_script("build", environment={"TUTTI_CUDA": "yes"}), 2, "TUTTI_CUDA is 'yes'")
+
+    def test_every_verb_explains_itself_with_examples(self):
+        for arguments in ([], *([verb] for verb in ("setup", "build", "test", "demo", "bench", "train"))):
+            for flag in ("-h", "--help"):
+                with self.subTest(arguments=[*arguments, flag]):
+                    done = self.run_script(*arguments, flag)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertRegex(done.stdout, r"usage: ./tutti")
+                    self.assertRegex(done.stdout, r"examples?:\n  (\w+=\w+ )?./tutti")
+                    program = arguments and arguments[0] in ("demo", "bench", "train")
+                    self.assertEqual("the options of the program" in done.stdout, bool(program))
+
+    def test_programs_start_with_their_own_number_of_ranks_unless_told(self):
+        for arguments, size in ((["demo"], 4), (["train"], 4), (["bench"], 2), (["-n", "3", "demo"], 3), (["-n", "1", "train"], 1)):
+            with self.subTest(arguments=arguments):
+                lines = self.ranks(self.run_script(*arguments))
+                self.assertEqual([line.split(" in ")[0] for line in lines], [f"rank {i} of {size}" for i in range(size)])
+
+    def test_arguments_and_the_callers_folder_reach_the_program_unchanged(self):
+        elsewhere = os.path.join(self.folder, "else where")
+        os.makedirs(elsewhere, exist_ok=True)
+        lines = self.ranks(self.run_script("-n", "1", "bench", "a b", "", "$x", '"', "--json", "f", cwd=elsewhere))
+        self.assertEqual(len(lines), 1)
+        self.assertIn(f"in <{os.path.realpath(elsewhere)}>", lines[0])
+        self.assertTrue(lines[0].endswith(' [a b] [] [$x] ["] [--json] [f]'), lines[0])
+        self.assertIn("terminal 0", lines[0])
+
+    def test_a_wrong_argument_stops_before_any_rank_starts(self):
+        self.expect_one_line(self.run_script("-n", "4", "demo", "--wrong"), 2, "unknown option --wrong")
+
+    def test_the_exit_code_of_the_program_is_passed_on(self):
+        for code in (0, 1, 7):
+            self.assertEqual(self.run_script("-n", "2", "demo", "--exit", str(code)).returncode, code)
+
+    def test_it_runs_with_standard_input_closed(self):
+        done = subprocess.run(["bash", "-c", 'exec "$1" -n 2 demo <&-', "-", self.script], capture_output=True, text=True,
+                              env=self.environment, timeout=60)
+        self.assertEqual(len(self.ranks(done)), 2)
+
+    def test_a_symbolic_link_to_the_script_finds_the_tree(self):
+        link = os.path.join(self.folder, "link")
+        os.symlink(self.script, link)
+        self.assertEqual(len(self.ranks(self.run_script("-n", "2", "demo", script=link))), 2)
+
+    def test_a_second_run_starts_within_two_seconds_and_says_nothing_of_building(self):
+        self.run_script("demo")
+        start = time.monotonic()
+        done = self.run_script("demo")
+        seconds = time.monotonic() - start
+        self.assertEqual(done.stderr, "")
+        self.assertLess(seconds, 2.0)
+
+    def test_a_build_that_fails_shows_the_compilers_error_and_runs_nothing(self):
+        self.write("program.cpp", PROGRAM + "\nint broken = nonsense;\n")
+        try:
+            done = self.run_script("demo")
+        finally:
+            self.write("program.cpp", PROGRAM)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("nonsense", done.stderr)
+        self.assertIn("build.log", done.stderr)
+        self.assertEqual(self.run_script("-n", "2", "demo").returncode, 0)
+
+    def test_a_configuration_that_fails_says_so_and_is_repeated(self):
+        self.write("CMakeLists.txt", 'cmake_minimum_required(VERSION 3.25)\nmessage(FATAL_ERROR "no such thing as moonlib")\n')
+        shutil.rmtree(os.path.join(self.root, "build", "asan"), ignore_errors=True)
+        try:
+            first, second = self.run_script("build", "asan"), self.run_script("build", "asan")
+        finally:
+            self.write("CMakeLists.txt", CMAKE)
+        for done in (first, second):
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("no such thing as moonlib", done.stderr)
+        self.assertEqual(self.run_script("build", "asan").returncode, 0)
+
+    def test_a_clone_that_was_moved_builds_afresh(self):
+        copy = os.path.join(self.folder, "moved clone")
+        shutil.copytree(self.root, copy, symlinks=True)
+        pathlib.Path(copy, "program.cpp").write_text(PROGRAM.replace("rank %s", "moved %s"))
+        lines = self.ranks(self.run_script("-n", "2", "demo", script=os.path.join(copy, "tutti")))
+        self.assertEqual([line.split()[0] for line in lines], ["moved", "moved"])
+        self.assertTrue(self.ranks(self.run_script("-n", "1", "demo"))[0].startswith("rank"))
+
+    def test_an_interrupted_run_leaves_no_process_behind(self):
+        for signal_number, whole_group in ((signal.SIGINT, True), (signal.SIGTERM, False)):
+            with self.subTest(signal=signal_number):
+                started = subprocess.Popen([self.script, "-n", "3", "demo", "--sleep"], stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                                           env=self.environment, start_new_session=True)
+                pids = [int(re.search(r"pid (\d+)", started.stdout.readline()).group(1)) for _ in range(3)]
+                self.assertTrue(all(alive(pid) for pid in pids))
+                if whole_group:
+                    os.killpg(started.pid, signal_number)
+                else:
+                    os.kill(started.pid, signal_number)
+                self.assertNotEqual(started.wait(timeout=30), 0)
+                started.stdout.close()
+                deadline = time.monotonic() + 10
+                while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                self.assertEqual([pid for pid in pids if alive(pid)], [])
+
+    def test_tests_end_with_one_line_that_counts_all_builds(self):
+        done = self.run_script("test")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        # Two and a skip in the host build, and one in each sanitizer build.
+        self.assertEqual(done.stdout.splitlines()[-1], "4 passed, 0 failed, 1 skipped")
+        self.assertIn("skipped skips: skipped: no moon tonight", done.stderr)
+        done = self.run_script("test", "--no-sanitizers", "-R", "everywhere")
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"))
+
+    def test_a_failed_test_and_one_that_was_not_built_fail_the_whole(self):
+        self.write("fail", "")
+        os.utime(os.path.join(self.root, "CMakeLists.txt"))
+        try:
+            done = self.run_script("test", "--no-sanitizers")
+        finally:
+            os.remove(os.path.join(self.root, "fail"))
+            os.utime(os.path.join(self.root, "CMakeLists.txt"))
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (1, "2 passed, 2 failed, 1 skipped"))
+
+    def test_tests_fail_when_a_build_fails(self):
+        self.write("program.cpp", "int broken = nonsense;\n")
+        try:
+            done = self.run_script("test", "--no-sanitizers")
+        finally:
+            self.write("program.cpp", PROGRAM)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (1, "0 passed, 1 failed, 0 skipped"))
+
+
+class Setup(unittest.TestCase):
+    """The script on a machine that lacks a package, played by stand-ins for dpkg-query, id, sudo and apt-get."""
+
+    def setUp(self):
+        system = pathlib.Path("/etc/os-release").read_text() if os.path.exists("/etc/os-release") else ""
+        known = re.search(r'^ID="?(debian|ubuntu)"?$', system, re.M) and re.search(r'^VERSION_ID="?(12|24\.04)"?$', system, re.M)
+        if not known:
+            self.skipTest("neither Debian 12 nor Ubuntu 24.04")
+        self.folder = tempfile.mkdtemp(prefix="tutti ")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.log = os.path.join(self.folder, "log")
+        # apt-get "installs" by creating a file that dpkg-query looks for.
+        self.stand_in("dpkg-query", f"""for package; do
+            case $package in -*) continue ;; libfmt-dev) [ -e '{self.folder}/done' ] || continue ;; esac
+            echo "$package installed"; done""")
+        self.stand_in("apt-get", f"""echo "$@" >>'{self.log}'
+            case "$*" in *install*) touch '{self.folder}/done' ;; esac""")
+
+    def stand_in(self, name, text):
+        path = pathlib.Path(self.folder, name)
+        path.write_text("#!/bin/sh\n" + text + "\n")
+        path.chmod(0o755)
+
+    def run_setup(self):
+        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"}
+        return subprocess.run([SCRIPT, "setup"], capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL,
+                              timeout=60)
+
+    def installed(self):
+        lines = pathlib.Path(self.log).read_text().splitlines() if os.path.exists(self.log) else []
+        return [re.sub(r".*--no-install-recommends ", "", line) for line in lines if " install " in line]
+
+    def test_root_installs_just_what_is_missing(self):
+        self.stand_in("id", "echo 0")
+        done = self.run_setup()
+        self.assertEqual((done.returncode, self.installed()), (0, ["libfmt-dev"]), done.stderr)
+        again = self.run_setup()
+        self.assertEqual((again.returncode, self.installed()), (0, ["libfmt-dev"]), again.stderr)
+
+    def test_another_user_installs_with_sudo(self):
+        self.stand_in("id", "echo 1000")
+        self.stand_in("sudo", '[ "$1" = -n ] && shift; exec "$@"')
+        self.assertEqual((self.run_setup().returncode, self.installed()), (0, ["libfmt-dev"]))
+
+    def test_without_sudo_it_says_what_to_run_and_changes_nothing(self):
+        self.stand_in("id", "echo 1000")
+        self.stand_in("sudo", "exit 1")
+        done = self.run_setup()
+        self.assertEqual((done.returncode, self.installed()), (1, []))
+        self.assertRegex(done.stderr, r"\A[^\n]*apt-get install -y --no-install-recommends libfmt-dev\n\Z")
+
+    def test_an_installation_that_fails_is_told(self):
+        self.stand_in("id", "echo 0")
+        self.stand_in("apt-get", "echo E: no such server; exit 100")
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no such server", done.stderr)
+        self.assertIn("could not install all of: libfmt-dev", done.stderr)
+
+
+# A damage to the script, and the test that must fail on it.
+DAMAGES = [
+    ("(($2 <= 64))", "(($2 <= 99))", "a_wrong_command_line_is_one_line_and_exit_2"),
+    ("exit 2; }", "exit 1; }", "a_wrong_command_line_is_one_line_and_exit_2"),
+    ('"${ranks:-2}"', '"${ranks:-4}"', "programs_start_with_their_own_number_of_ranks_unless_told"),
+    ('"$program" "$@" </dev/null\n}', '"$program" $* </dev/null\n}', "arguments_and_the_callers_folder"),
+    ("((rc == 0)) || exit", "((rc >= 0)) || exit", "a_wrong_argument_stops_before_any_rank_starts"),
+    ('\n  exec "${launch[@]}"', '\n  "${launch[@]}"', "an_interrupted_run_leaves_no_process_behind"),
+    ('$(<"$dir/configured") == "$root"', '-n "$root"', "a_clone_that_was_moved_builds_afresh"),
+    ('echo "$passed passed, $failed failed', 'echo "$passed passed, 0 failed', "a_failed_test_and_one_that_was_not_built"),
+    ('"Unable" not in', '"" in', "a_failed_test_and_one_that_was_not_built"),
+    ("command_of() {", "command_of() {\n echo sh; return", "root_installs_just_what_is_missing"),
+    ("may_install || fail", "true || fail", "without_sudo_it_says_what_to_run_and_changes_nothing"),
+]
+
+
+def self_test():
+    with open(SCRIPT) as file:
+        whole = file.read()
+    unnoticed = []
+    with tempfile.TemporaryDirectory() as folder:
+        damaged = os.path.join(folder, "tutti")
+        shutil.copy(SCRIPT, damaged)
+        for old, new, test in DAMAGES:
+            if whole.count(old) < 1:
+                unnoticed.append(f"the script has no {old!r} to damage")
+                continue
+            with open(damaged, "w") as file:
+                file.write(whole.replace(old, new))
+            done = subprocess.run([sys.executable, "-B", __file__, damaged, PRESETS, "-k", test], capture_output=True, text=True)
+            if done.returncode == 0 or "FAILED (" not in done.stderr or "Ran 1 test" not in done.stderr:
+                unnoticed.append(f"{old!r} became {new!r} and test {test} did not fail: {done.stderr[-500:]}")
+    print("\n".join(unnoticed) or f"all {len(DAMAGES)} damages are noticed")
+    return 1 if unnoticed else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[3:] == ["--self-test"]:
+        sys.exit(self_test())
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
