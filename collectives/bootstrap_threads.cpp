@@ -88,8 +88,8 @@ class Meeting {
   void fail_if_someone_left(std::uint64_t number) {
     const auto left = std::find(gone_.begin(), gone_.end(), true);
     if (left == gone_.end()) return;
-    fail(ErrorCode::peer_failed, fmt::format("bootstrap exchange {}: rank {} has ended, it will never arrive", number,
-                                             left - gone_.begin()));
+    fail(ErrorCode::peer_failed,
+         fmt::format("bootstrap exchange {}: rank {} has ended, it will never arrive", number, left - gone_.begin()));
   }
   void throw_failure() const {
     if (failure_ != nullptr) throw Error(*failure_);

@@ -12,7 +12,7 @@ namespace tutti {
 class SharedSegment {
  public:
   virtual ~SharedSegment() = default;
-  /// Where rank's share is mapped here; 2 MiB-aligned, zero-filled at creation.
+  /// Where rank's share is mapped here; 2 MiB-aligned, zero-filled at creation. Null if it has 0 bytes.
   virtual char* base(int rank) const = 0;
   virtual std::size_t bytes(int rank) const = 0;
 };

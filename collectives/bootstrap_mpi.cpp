@@ -1,0 +1,130 @@
+// Ranks as the processes of an MPI job.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sched.h>
+
+#include <climits>
+#include <cstring>
+
+#include "collectives/bootstrap.hpp"
+#include "collectives/deadline.hpp"
+#include "collectives/error.hpp"
+#include "collectives/mpi_environment.hpp"
+#include "collectives/process_identity.hpp"
+#include "collectives/share_descriptors.hpp"
+
+namespace tutti {
+namespace {
+
+class MpiBootstrap : public Bootstrap {
+ public:
+  explicit MpiBootstrap(double timeout_s) : timeout_s_(timeout_s) { processes_ = all_gather(identify_this_process()); }
+  using Bootstrap::all_gather;
+  int rank() const override { return world_.rank(); }
+  int size() const override { return world_.size(); }
+  bool shares_memory() const override { return false; }
+
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    if (all.size() != mine.size() * static_cast<std::size_t>(size()) || all.size() > INT_MAX) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("bootstrap all_gather on rank {}: {} bytes for {} x {} bytes", rank(), all.size(), size(),
+                              mine.size()));
+    }
+    throw_if_failed();
+    // MPI keeps using these if a wait is given up, so they are not the caller's.
+    if (mine_.size() < mine.size()) mine_.resize(mine.size());
+    if (all_.size() < all.size()) all_.resize(all.size());
+    std::copy(mine.begin(), mine.end(), mine_.begin());
+    const int bytes = static_cast<int>(mine.size());
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallgather(mine_.data(), bytes, MPI_BYTE, all_.data(), bytes, MPI_BYTE, world_.get(), &request),
+              "MPI_Iallgather");
+    wait(request, "all_gather");
+    std::copy_n(all_.begin(), all.size(), all.begin());
+    bytes_ += mine.size();
+  }
+
+  void barrier() override {
+    throw_if_failed();
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(world_.get(), &request), "MPI_Ibarrier");
+    wait(request, "barrier");
+  }
+
+  std::vector<Descriptor> share(int fd) override {
+    require_one_host(processes_);
+    return share_descriptors(*this, fd, timeout_s_);
+  }
+  bool alive(int peer) const override { return still_running(processes_[static_cast<std::size_t>(peer)]); }
+  std::uint64_t bytes() const override { return bytes_; }
+
+ private:
+  void wait(MPI_Request& request, const char* exchange) {
+    using namespace std::chrono_literals;
+    constexpr auto kLookAround = 50ms;
+    const Deadline deadline(timeout_s_);
+    auto next_look = Deadline::Clock::now() + kLookAround;
+    bool someone_ended = false;
+    for (int over = 0;;) {
+      check_mpi(MPI_Test(&request, &over, MPI_STATUS_IGNORE), exchange);
+      if (over != 0) break;
+      const auto now = Deadline::Clock::now();
+      if (now < next_look) {
+        ::sched_yield();
+        continue;
+      }
+      next_look = now + kLookAround;
+      const std::vector<int> ended = ended_ranks();
+      // What a rank sent before it ended may still be under way: look once more before giving up.
+      if (!ended.empty() && someone_ended) {
+        give_up(ErrorCode::peer_failed, exchange,
+                fmt::format("ranks {} have ended, they will never arrive", fmt::join(ended, ", ")));
+      }
+      someone_ended = !ended.empty();
+      if (deadline.passed()) {
+        give_up(ErrorCode::timeout, exchange, fmt::format("waited {} s for all ranks to arrive", timeout_s_));
+      }
+    }
+    ++exchanges_;
+  }
+
+  std::vector<int> ended_ranks() const {
+    std::vector<int> ended;
+    for (std::size_t peer = 0; peer < processes_.size(); ++peer) {
+      if (!still_running(processes_[peer])) ended.push_back(static_cast<int>(peer));
+    }
+    return ended;
+  }
+
+  [[noreturn]] void give_up(ErrorCode code, const char* exchange, const std::string& reason) {
+    failure_ = std::make_unique<Error>(
+        code, fmt::format("bootstrap {} number {} on rank {} of {}: {}", exchange, exchanges_, rank(), size(), reason));
+    world_.abandon();
+    // Left to MPI, whose request never ends.
+    new std::vector<std::byte>(std::move(mine_));
+    new std::vector<std::byte>(std::move(all_));
+    throw Error(*failure_);
+  }
+  void throw_if_failed() const {
+    if (failure_ != nullptr) throw Error(*failure_);
+  }
+
+  const double timeout_s_;
+  MpiWorld world_;
+  std::vector<ProcessIdentity> processes_;
+  std::vector<std::byte> mine_, all_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t exchanges_ = 0;
+  std::unique_ptr<Error> failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bootstrap> mpi_bootstrap(double timeout_s) {
+  if (timeout_s <= 0) timeout_s = default_timeout_s();
+  // Starting MPI for one process takes 100 ms and can fail in containers, and nothing needs it.
+  if (!mpi_is_present()) return std::move(thread_bootstraps(1, timeout_s).front());
+  return std::make_unique<MpiBootstrap>(timeout_s);
+}
+
+}  // namespace tutti
