@@ -65,6 +65,8 @@ concept Block = std::derived_from<B, Connections> &&
   block.put_packets(call, src, n);
   // out[i] = reduction over all ranks' packets in rank order, this rank's part taken from src; out may equal src.
   block.reduce_packets(call, out, src, n);
+  // Clears every tag in this rank's own packets, both halves, of all senders; between two `leave`s.
+  block.wipe_packets();
 
   // Writes the header of a message's first slot; to be published by the next signal.
   block.offer(slot, call);

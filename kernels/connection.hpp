@@ -24,6 +24,9 @@ inline constexpr int kMaxBlocks = 32;
 inline constexpr int kMaxSegments = 1024;
 inline constexpr std::size_t kLine =
     128;  ///< flags are this far apart: two x86 lines (prefetch in pairs), one GPU line
+/// Where the 8-byte tag stands in the line of a message by packets: up to so many bytes of payload stand before it,
+/// longer payloads after the line. CUDA has a tag in each 8-byte packet instead.
+inline constexpr std::size_t kPacketLine = 56;
 
 enum class Purpose : std::uint8_t {
   data,        ///< slot k of this call is filled (ring: to next; outbox: to all readers)
@@ -183,6 +186,13 @@ struct Call {
   TUTTI_HD std::size_t element() const { return size_of(reduction.type); }
 };
 
+/// What the upper half of a packet's 64-bit tag says of the sender's call, so that a mismatch is seen without `enter`.
+TUTTI_HD std::uint32_t packet_fingerprint(const Call& call) {
+  std::uint64_t bits = call.description ^ static_cast<std::uint64_t>(call.count) * 0x9e3779b97f4a7c15u;
+  bits = (bits ^ bits >> 32) * 0xd6e8feb86659fd93u;
+  return static_cast<std::uint32_t>(bits >> 32);
+}
+
 /// Places in the arenas, for one block of one rank. The base of every executor's block.
 class Connections {
  public:
@@ -240,9 +250,14 @@ class Connections {
   TUTTI_HD std::size_t packets_offset(std::uint64_t use, int sender) const {
     return layout().packets + ((block() * 2 + (use & 1)) * ranks() + at_index(sender)) * layout().packet_stride();
   }
-  /// The tag of a use: 32 bits, never 0. It repeats after 2^32 - 1 uses; see Block::renew_packets.
+  /// The tag of a use: 32 bits, never 0. It repeats after 2^32 - 1 uses.
   TUTTI_HD static std::uint32_t packet_tag(std::uint64_t use) {
     return static_cast<std::uint32_t>(use % 0xffffffffu) + 1;
+  }
+  /// Whether tags begin to repeat with this use, so that those of old packets must go first.
+  TUTTI_HD bool packets_wrap() const {
+    const std::uint64_t use = uses(Region::packets);
+    return use > 0 && packet_tag(use) == 1;
   }
 
   /// The peers' buffers of the running call, valid after an `enter` that returned peer-mapped.
