@@ -22,6 +22,11 @@ struct Request {
 };
 
 namespace detail {
+/// Keeps memory from `allocate` alive.
+struct SegmentOwner {
+  virtual ~SegmentOwner() = default;
+};
+
 /// An asynchronous call in flight. The destructor is called only after wait() or a true test().
 struct Operation {
   virtual ~Operation() = default;
@@ -42,6 +47,9 @@ class Backend {
   virtual std::shared_ptr<detail::Operation> start_group(std::span<const Request> requests) = 0;
   virtual Choice choice(const Request& request) const = 0;
   virtual std::size_t arena_bytes() const { return 0; }
+  /// `bytes` zeroed bytes, 2 MiB-aligned, that calls of this backend reach best, and their owner: here memory of this
+  /// process alone. Collective; throws on all ranks alike.
+  virtual std::pair<std::shared_ptr<detail::SegmentOwner>, void*> allocate(Bootstrap& bootstrap, std::size_t bytes);
 };
 
 /// The MPI library's own collectives over a duplicate of MPI_COMM_WORLD. Collective; throws if the ranks of `bootstrap`

@@ -23,6 +23,7 @@ bool finalized() {
 
 MPI_Comm farewell = MPI_COMM_NULL;
 pid_t initializer = 0;
+bool job_is_broken = false;
 
 /// MPI_Finalize waits for every process. One that failed must not wait for others that wait for it, so it finalises
 /// only if the others come as well, and else leaves it to the launcher to end the job.
@@ -34,7 +35,7 @@ void finalize(int status, void*) {
   MPI_Ibarrier(farewell, &everyone);
   for (int here = 0; here == 0;) {
     MPI_Test(&everyone, &here, MPI_STATUS_IGNORE);
-    if (here == 0 && status != 0 && deadline.passed()) return;
+    if (here == 0 && (status != 0 || job_is_broken) && deadline.passed()) return;
     if (here == 0) ::usleep(100);
   }
   MPI_Comm_free(&farewell);
@@ -89,6 +90,11 @@ MpiWorld::MpiWorld() {
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world_, &rank_);
   MPI_Comm_size(world_, &size_);
+}
+
+void MpiWorld::abandon() {
+  abandoned_ = true;
+  job_is_broken = true;
 }
 
 MpiWorld::~MpiWorld() {

@@ -28,8 +28,9 @@ class MpiWorld {
   MPI_Comm get() const { return world_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// The communicator has operations that will never end: it is left alone from now on.
-  void abandon() { abandoned_ = true; }
+  /// The communicator has operations that will never end: it is left alone from now on, and at exit nobody waits long
+  /// for the other processes.
+  void abandon();
 
  private:
   MPI_Comm world_ = MPI_COMM_NULL;

@@ -1,0 +1,234 @@
+#include "collectives/backend_native.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "collectives/failure_message.hpp"
+
+namespace tutti {
+namespace {
+
+// Measured on two cores of a Zen 4 server (docs/benchmarking.md): packets win up to 8 KiB; slots of 128 KiB keep both
+// cores busy and in cache; small message slots keep 64 ranks' arenas small.
+constexpr std::size_t kPacketBytes = 8 << 10;
+constexpr std::size_t kSlotBytes = 256 << 10;
+constexpr int kSlots = 4;
+constexpr std::size_t kMessageSlotBytes = 32 << 10;
+constexpr int kMessageSlots = 4;
+
+Geometry geometry_for(int ranks, int blocks) {
+  const auto parts = static_cast<std::size_t>(blocks);
+  Geometry geometry;
+  geometry.ranks = ranks;
+  geometry.blocks = blocks;
+  geometry.slots = kSlots;
+  geometry.slot_bytes = kSlotBytes / parts / kLine * kLine;
+  geometry.p2p_slots = kMessageSlots;
+  geometry.p2p_slot_bytes = kMessageSlotBytes / parts / kLine * kLine;
+  geometry.packet_bytes = kPacketBytes / parts / kLine * kLine;
+  return geometry;
+}
+
+std::size_t last_level_cache() {
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{16} << 20;
+}
+
+bool is_message(const Request& request) {
+  return request.collective == Collective::send || request.collective == Collective::recv;
+}
+
+std::size_t bytes_in(const Request& request, std::size_t ranks) {
+  const std::size_t bytes = request.count * size_of(request.type);
+  return request.collective == Collective::reduce_scatter ? bytes * ranks : bytes;
+}
+std::size_t bytes_out(const Request& request, std::size_t ranks) {
+  const std::size_t bytes = request.count * size_of(request.type);
+  return request.collective == Collective::all_gather ? bytes * ranks : bytes;
+}
+
+struct HostSegmentOwner : detail::SegmentOwner {
+  HostSegmentOwner(SegmentTable& segments, std::shared_ptr<SharedSegment> memory, int at)
+      : table(segments), segment(std::move(memory)), index(at) {}
+  ~HostSegmentOwner() override { table.remove(index); }
+  SegmentTable& table;
+  std::shared_ptr<SharedSegment> segment;
+  int index;
+};
+
+/// What a call on a communicator of one rank does.
+void copy_alone(const Request& request) {
+  if (request.in && request.out && request.in != request.out && !is_message(request))
+    std::memcpy(request.out, request.in, request.count * size_of(request.type));
+}
+
+}  // namespace
+
+/// A call in flight: one launch, or those of a group.
+class NativeOperation : public detail::Operation {
+ public:
+  NativeOperation(NativeBackend& backend, std::vector<std::shared_ptr<Launch>> launches)
+      : backend_(backend), launches_(std::move(launches)) {}
+  bool test() override {
+    if (!backend_.session_.progress.test(launches_)) return false;
+    report();
+    return true;
+  }
+  void wait() override {
+    backend_.session_.progress.wait(launches_);
+    report();
+  }
+
+ private:
+  void report() const {
+    for (const auto& launch : launches_)
+      if (launch->skipped || launch->failure.kind != Failure::Kind::none) backend_.throw_if_failed();
+  }
+  NativeBackend& backend_;
+  std::vector<std::shared_ptr<Launch>> launches_;
+};
+
+NativeBackend::NativeBackend(detail::SessionState& session, const CommunicatorOptions& options)
+    : session_(session),
+      options_(options),
+      launches_(team_, 1 + 2 * session.bootstrap->size(), [this](const Launch& launch) { return ended(launch); }),
+      cache_bytes_(last_level_cache()) {
+  Bootstrap& bootstrap = *session.bootstrap;
+  options_ = bootstrap.all_gather(options)[0];
+  if (options_.blocks < 1 || options_.blocks > 4)
+    throw Error(ErrorCode::invalid_argument, fmt::format("communicator: blocks is {}; use 1 to 4", options_.blocks));
+  const int ranks = bootstrap.size();
+  if (ranks > kMaxRanks)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("communicator: {} ranks; native serves at most {}", ranks, kMaxRanks));
+
+  team_.layout = layout_of(geometry_for(ranks, options_.blocks));
+  arena_ = allocate_host_segment(bootstrap, team_.layout.bytes);
+  team_.arena = arena_->base(bootstrap.rank());
+  team_.rank = bootstrap.rank();
+  team_.segments = session.segments.bases();
+  // The arena arrives zeroed, and what follows is read by this rank alone: no peer can signal too early.
+  auto** const arenas = reinterpret_cast<char**>(team_.arena + team_.layout.arenas);
+  for (int r = 0; r < ranks; ++r) arenas[r] = arena_->base(r);
+  for (int b = 0; b < options_.blocks; ++b)
+    Connections(team_, b, options_.blocks).uses(Region::packets) = options_.first_packet_use;
+  session.progress.add(&launches_);
+}
+
+NativeBackend::~NativeBackend() { session_.progress.remove(&launches_); }
+
+int NativeBackend::chain_of(const Request& request) const {
+  if (request.collective == Collective::send) return 1 + 2 * request.peer;
+  if (request.collective == Collective::recv) return 2 + 2 * request.peer;
+  return 0;
+}
+
+StorePolicy NativeBackend::stores_for(const Request& request) const {
+  const auto ranks = static_cast<std::size_t>(team_.layout.geometry.ranks);
+  const std::size_t footprint = (bytes_in(request, ranks) + bytes_out(request, ranks)) * ranks;
+  StorePolicy policy;
+  if (footprint > cache_bytes_) policy.buffers = host::Stores::streaming;
+  return policy;
+}
+
+Call NativeBackend::call_for(const Request& request, const Plan& plan) {
+  const int ranks = team_.layout.geometry.ranks;
+  const bool average = request.op == ReduceOp::avg;
+  Call call;
+  call.in = static_cast<const char*>(request.in);
+  call.out = static_cast<char*>(request.out);
+  call.count = request.count;
+  call.reduction = {request.type, average ? ReduceOp::sum : request.op,
+                    average ? static_cast<std::uint32_t>(ranks) : 1};
+  call.peer = request.peer;
+  call.description = describe(request, plan, options_.blocks);
+  if (!is_message(request)) call.number = ++calls_;
+  if (plan.kernel != Kernel::packets_all_reduce && request.count > 0) {
+    const auto n = static_cast<std::size_t>(ranks);
+    call.in_place = session_.segments.find(request.in, bytes_in(request, n));
+    call.out_place = session_.segments.find(request.out, bytes_out(request, n));
+  }
+  return call;
+}
+
+/// Tells late waiters at the peers what this rank is about to do.
+void NativeBackend::announce(const Call& call) {
+  if (call.number == 0) return;
+  Board& board = *Connections(team_, 0, 1).board(team_.rank);
+  const auto say = [](std::uint64_t& word, std::uint64_t value) {
+    std::atomic_ref(word).store(value, std::memory_order_relaxed);
+  };
+  say(board.description, call.description);
+  say(board.elements, call.count);
+  say(board.number, call.number);
+}
+
+void NativeBackend::throw_if_failed() const {
+  if (error_) throw *error_;
+}
+
+bool NativeBackend::ended(const Launch& launch) {
+  if (launch.failure.kind == Failure::Kind::none) return false;
+  if (!error_) {
+    const Connections arenas(team_, 0, 1);
+    error_ = std::make_shared<const Error>(explain(launch.failure, launch.call, team_.rank, session_.timeout, arenas));
+  }
+  return true;
+}
+
+void NativeBackend::run(const Request& request) {
+  throw_if_failed();
+  if (team_.layout.geometry.ranks == 1) return copy_alone(request);
+  const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
+  const Call call = call_for(request, plan);
+  announce(call);
+  session_.progress.run(launches_, plan.kernel, call, options_.blocks, stores_for(request), chain_of(request));
+  throw_if_failed();
+}
+
+std::shared_ptr<Launch> NativeBackend::prepare(const Request& request) {
+  const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
+  auto launch = std::make_shared<Launch>();
+  launch->kernel = plan.kernel;
+  launch->call = call_for(request, plan);
+  launch->blocks = options_.blocks;
+  launch->stores = stores_for(request);
+  launch->chain = chain_of(request);
+  return launch;
+}
+
+std::shared_ptr<detail::Operation> NativeBackend::start(const Request& request) { return start_group({&request, 1}); }
+
+std::shared_ptr<detail::Operation> NativeBackend::start_group(std::span<const Request> requests) {
+  throw_if_failed();
+  std::vector<std::shared_ptr<Launch>> launches;
+  if (team_.layout.geometry.ranks == 1) {
+    for (const Request& request : requests) copy_alone(request);
+  } else {
+    for (const Request& request : requests) launches.push_back(prepare(request));
+    session_.progress.start(launches_, launches);
+  }
+  return std::make_shared<NativeOperation>(*this, std::move(launches));
+}
+
+void NativeBackend::run_group(std::span<const Request> requests) {
+  if (requests.size() == 1) return run(requests[0]);
+  start_group(requests)->wait();
+}
+
+Choice NativeBackend::choice(const Request& request) const {
+  const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
+  return {plan.algorithm, std::string(plan.reason)};
+}
+
+std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NativeBackend::allocate(Bootstrap& bootstrap,
+                                                                                std::size_t bytes) {
+  auto memory = allocate_host_segment(bootstrap, bytes);
+  const int index = session_.segments.add(bootstrap, *memory);
+  char* const base = memory->base(bootstrap.rank());
+  return {std::make_shared<HostSegmentOwner>(session_.segments, std::move(memory), index), base};
+}
+
+}  // namespace tutti

@@ -1,0 +1,47 @@
+// The native backend on the CPU: tutti's kernels through shared memory.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "collectives/backend.hpp"
+#include "collectives/choose.hpp"
+#include "collectives/session_state.hpp"
+
+namespace tutti {
+
+class NativeBackend : public Backend {
+ public:
+  /// Collective; throws on all ranks alike. `session` outlives the backend.
+  NativeBackend(detail::SessionState& session, const CommunicatorOptions& options);
+  ~NativeBackend() override;
+
+  BackendKind kind() const override { return BackendKind::native; }
+  void run(const Request& request) override;
+  std::shared_ptr<detail::Operation> start(const Request& request) override;
+  void run_group(std::span<const Request> requests) override;
+  std::shared_ptr<detail::Operation> start_group(std::span<const Request> requests) override;
+  Choice choice(const Request& request) const override;
+  std::size_t arena_bytes() const override { return team_.layout.bytes; }
+  std::pair<std::shared_ptr<detail::SegmentOwner>, void*> allocate(Bootstrap& bootstrap, std::size_t bytes) override;
+
+ private:
+  friend class NativeOperation;
+  std::shared_ptr<Launch> prepare(const Request& request);
+  void announce(const Call& call);
+  Call call_for(const Request& request, const Plan& plan);
+  int chain_of(const Request& request) const;
+  StorePolicy stores_for(const Request& request) const;
+  bool ended(const Launch& launch);
+  void throw_if_failed() const;
+
+  detail::SessionState& session_;
+  CommunicatorOptions options_;
+  std::shared_ptr<SharedSegment> arena_;
+  Team team_;
+  Launches launches_;
+  std::uint64_t calls_ = 0;             ///< collectives so far
+  std::size_t cache_bytes_;             ///< the last-level cache
+  std::shared_ptr<const Error> error_;  ///< set once, then every call throws it
+};
+
+}  // namespace tutti

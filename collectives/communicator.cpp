@@ -1,0 +1,195 @@
+#include "collectives/arguments.hpp"
+#include "collectives/session_state.hpp"
+
+namespace tutti {
+namespace {
+
+Request request_for(const PointToPoint& operation, const Options& options) {
+  return {.collective = operation.kind,
+          .in = operation.in,
+          .out = operation.out,
+          .count = operation.count,
+          .type = operation.type,
+          .peer = operation.peer,
+          .algorithm = options.algorithm,
+          .stream = options.stream};
+}
+
+void check(const detail::CommunicatorState* state, const Request& request) {
+  if (!state)
+    throw Error(ErrorCode::invalid_argument, std::string(name_of(request.collective)) + ": this communicator is empty");
+  const detail::SessionState& session = *state->session;
+  if (request.stream && !session.on_gpu)
+    throw Error(ErrorCode::invalid_argument,
+                std::string(name_of(request.collective)) +
+                    ": a stream was given, but this session runs on the CPU; leave it null");
+  validate(request, session.bootstrap->rank(), session.bootstrap->size());
+}
+
+/// `part`, with the communicator that it belongs to kept alive as long.
+template <class T>
+std::shared_ptr<T> keeping(std::shared_ptr<detail::CommunicatorState> state, std::shared_ptr<T> part) {
+  struct Both {
+    std::shared_ptr<detail::CommunicatorState> state;
+    std::shared_ptr<T> part;
+  };
+  T* const alias = part.get();
+  return std::shared_ptr<T>(std::make_shared<Both>(Both{std::move(state), std::move(part)}), alias);
+}
+
+void run(detail::CommunicatorState* state, const Request& request) {
+  check(state, request);
+  state->backend->run(request);
+}
+
+Handle start(const std::shared_ptr<detail::CommunicatorState>& state, const Request& request) {
+  check(state.get(), request);
+  return Handle(keeping(state, state->backend->start(request)));
+}
+
+std::vector<Request> requests_for(detail::CommunicatorState* state, std::span<const PointToPoint> operations,
+                                  const Options& options) {
+  std::vector<Request> requests;
+  for (const PointToPoint& operation : operations) {
+    requests.push_back(request_for(operation, options));
+    check(state, requests.back());
+  }
+  return requests;
+}
+
+}  // namespace
+
+Handle::Handle(std::shared_ptr<detail::Operation> operation) : operation_(std::move(operation)) {}
+
+Handle& Handle::operator=(Handle&& other) {
+  if (this != &other) {
+    Handle ended(std::move(*this));
+    operation_ = std::move(other.operation_);
+  }
+  return *this;
+}
+
+Handle::~Handle() {
+  try {
+    wait();
+  } catch (const Error&) {  // the communicator stays failed: its next call says so
+  }
+}
+
+void Handle::wait() {
+  if (const auto operation = std::move(operation_)) operation->wait();
+}
+
+bool Handle::test() {
+  if (!operation_) return true;
+  try {
+    if (!operation_->test()) return false;
+  } catch (...) {
+    operation_.reset();
+    throw;
+  }
+  operation_.reset();
+  return true;
+}
+
+void Group::run(const Options& options) {
+  const auto operations = std::move(operations_);
+  operations_.clear();
+  communicator_->run_group(operations, options);
+}
+
+Handle Group::start(const Options& options) {
+  const auto operations = std::move(operations_);
+  operations_.clear();
+  return communicator_->start_group(operations, options);
+}
+
+int Communicator::rank() const { return state_->session->bootstrap->rank(); }
+int Communicator::size() const { return state_->session->bootstrap->size(); }
+BackendKind Communicator::backend() const { return state_->backend->kind(); }
+std::size_t Communicator::arena_bytes() const { return state_->backend->arena_bytes(); }
+
+std::pair<std::shared_ptr<detail::SegmentOwner>, void*> Communicator::allocate_bytes(std::size_t count,
+                                                                                     std::size_t element_bytes) {
+  const std::size_t bytes = count > SIZE_MAX / element_bytes ? SIZE_MAX : count * element_bytes;
+  auto [owner, data] = state_->backend->allocate(*state_->session->bootstrap, bytes);
+  return {keeping(state_, std::move(owner)), data};
+}
+
+void Communicator::run_group(std::span<const PointToPoint> operations, const Options& options) {
+  const auto requests = requests_for(state_.get(), operations, options);
+  if (!requests.empty()) state_->backend->run_group(requests);
+}
+
+Handle Communicator::start_group(std::span<const PointToPoint> operations, const Options& options) {
+  const auto requests = requests_for(state_.get(), operations, options);
+  if (requests.empty()) return Handle();
+  return Handle(keeping(state_, state_->backend->start_group(requests)));
+}
+
+Choice Communicator::choice(Collective collective, std::size_t bytes, DataType type, ReduceOp op,
+                            const Options& options) const {
+  const bool shared_out = collective == Collective::reduce_scatter || collective == Collective::all_gather;
+  const std::size_t count = bytes / size_of(type) / (shared_out ? static_cast<std::size_t>(size()) : 1);
+  return state_->backend->choice(
+      {.collective = collective, .count = count, .type = type, .op = op, .peer = 0, .algorithm = options.algorithm});
+}
+
+void Communicator::all_reduce(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
+                              const Options& options) {
+  run(state_.get(), {Collective::all_reduce, in, out, count, type, op, -1, options.algorithm, options.stream});
+}
+Handle Communicator::all_reduce_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
+                                      const Options& options) {
+  return start(state_, {Collective::all_reduce, in, out, count, type, op, -1, options.algorithm, options.stream});
+}
+
+void Communicator::reduce_scatter(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
+                                  const Options& options) {
+  run(state_.get(), {Collective::reduce_scatter, in, out, count, type, op, -1, options.algorithm, options.stream});
+}
+Handle Communicator::reduce_scatter_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
+                                          const Options& options) {
+  return start(state_, {Collective::reduce_scatter, in, out, count, type, op, -1, options.algorithm, options.stream});
+}
+
+void Communicator::all_gather(const void* in, void* out, std::size_t count, DataType type, const Options& options) {
+  run(state_.get(),
+      {Collective::all_gather, in, out, count, type, ReduceOp::sum, -1, options.algorithm, options.stream});
+}
+Handle Communicator::all_gather_async(const void* in, void* out, std::size_t count, DataType type,
+                                      const Options& options) {
+  return start(state_,
+               {Collective::all_gather, in, out, count, type, ReduceOp::sum, -1, options.algorithm, options.stream});
+}
+
+void Communicator::broadcast(void* data, std::size_t count, DataType type, int root, const Options& options) {
+  run(state_.get(),
+      {Collective::broadcast, data, data, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+}
+Handle Communicator::broadcast_async(void* data, std::size_t count, DataType type, int root, const Options& options) {
+  return start(
+      state_, {Collective::broadcast, data, data, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+}
+
+void Communicator::barrier(const Options& options) {
+  run(state_.get(), {.algorithm = options.algorithm, .stream = options.stream});
+}
+Handle Communicator::barrier_async(const Options& options) {
+  return start(state_, {.algorithm = options.algorithm, .stream = options.stream});
+}
+
+void Communicator::send(const void* data, std::size_t count, DataType type, int peer, const Options& options) {
+  run(state_.get(), request_for({Collective::send, data, nullptr, count, type, peer}, options));
+}
+Handle Communicator::isend(const void* data, std::size_t count, DataType type, int peer, const Options& options) {
+  return start(state_, request_for({Collective::send, data, nullptr, count, type, peer}, options));
+}
+void Communicator::recv(void* data, std::size_t count, DataType type, int peer, const Options& options) {
+  run(state_.get(), request_for({Collective::recv, nullptr, data, count, type, peer}, options));
+}
+Handle Communicator::irecv(void* data, std::size_t count, DataType type, int peer, const Options& options) {
+  return start(state_, request_for({Collective::recv, nullptr, data, count, type, peer}, options));
+}
+
+}  // namespace tutti

@@ -1,0 +1,185 @@
+#include "collectives/progress.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+void yield_core(void*) { sched_yield(); }
+void yield_fiber(void*) { Fiber::yield(); }
+
+bool all_done(std::span<const std::shared_ptr<Launch>> batch) {
+  return std::all_of(batch.begin(), batch.end(),
+                     [](const auto& launch) { return launch->done.load(std::memory_order_acquire); });
+}
+
+}  // namespace
+
+/// The right to drive: announced first, so that the worker lets go.
+class Progress::Driving {
+ public:
+  explicit Driving(Progress& progress) : progress_(progress) {
+    progress_.waiters_.fetch_add(1, std::memory_order_relaxed);
+    progress_.mutex_.lock();
+  }
+  ~Driving() {
+    progress_.waiters_.fetch_sub(1, std::memory_order_relaxed);
+    const bool hand_over = progress_.pending_ > 0;
+    progress_.mutex_.unlock();
+    if (hand_over) progress_.wake_.notify_one();
+  }
+
+ private:
+  Progress& progress_;
+};
+
+Progress::Progress(int spins, std::chrono::nanoseconds timeout) : spins_(spins), timeout_(timeout) {}
+
+Progress::~Progress() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_one();
+  if (worker_.joinable()) worker_.join();
+}
+
+void Progress::add(Launches* launches) {
+  const std::lock_guard lock(mutex_);
+  all_.push_back(launches);
+}
+
+void Progress::remove(Launches* launches) {
+  const std::lock_guard lock(mutex_);
+  std::erase(all_, launches);
+}
+
+void Progress::run(Launches& launches, const Kernel kernel, const Call& call, int blocks, const StorePolicy& stores,
+                   int chain) {
+  const Driving driving(*this);
+  if (pending_ == 0 && blocks == 1) {
+    HostBlock block(launches.team_, call, 0, 1, {.spins = spins_, .pause = yield_core, .timeout = timeout_}, stores);
+    run_kernel(kernel, block, call);
+    if (block.failure().kind == Failure::Kind::none) return;
+    Launch launch;
+    launch.kernel = kernel;
+    launch.call = call;
+    launch.failure = block.failure();
+    launches.stopped_ |= launches.ended_(launch);
+    return;
+  }
+  auto launch = std::make_shared<Launch>();
+  launch->kernel = kernel;
+  launch->call = call;
+  launch->blocks = blocks;
+  launch->stores = stores;
+  launch->chain = chain;
+  queue(launches, launch);
+  drive_until_done(std::span(&launch, 1));
+}
+
+void Progress::start(Launches& launches, std::span<const std::shared_ptr<Launch>> batch) {
+  const Driving driving(*this);
+  for (const auto& launch : batch) queue(launches, launch);
+  step();
+  if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
+}
+
+void Progress::wait(std::span<const std::shared_ptr<Launch>> batch) {
+  if (all_done(batch)) return;
+  const Driving driving(*this);
+  drive_until_done(batch);
+}
+
+bool Progress::test(std::span<const std::shared_ptr<Launch>> batch) {
+  if (all_done(batch)) return true;
+  const Driving driving(*this);
+  step();
+  return all_done(batch);
+}
+
+void Progress::queue(Launches& launches, const std::shared_ptr<Launch>& launch) {
+  ++pending_;
+  auto& chain = launches.chains_[static_cast<std::size_t>(launch->chain)];
+  chain.push_back(launch);
+  if (chain.size() == 1) begin_next(launches, launch->chain);
+}
+
+/// Makes the fibers of the launch at the front of `chain`; skips the launches of a communicator that has failed.
+void Progress::begin_next(Launches& launches, int index) {
+  auto& chain = launches.chains_[static_cast<std::size_t>(index)];
+  while (!chain.empty() && launches.stopped_) {
+    chain.front()->skipped = true;
+    chain.front()->done.store(true, std::memory_order_release);
+    chain.pop_front();
+    --pending_;
+  }
+  if (chain.empty()) return;
+  const auto& launch = chain.front();
+  Launches::Running running{launch, {}};
+  for (int b = 0; b < launch->blocks; ++b)
+    running.fibers.push_back(std::make_unique<Fiber>([this, &team = launches.team_, launch, b] {
+      const int spins = launch->blocks == 1 ? std::min(spins_, 50) : 1;  // short: other fibers may be what it waits for
+      HostBlock block(team, launch->call, b, launch->blocks,
+                      {.spins = spins, .pause = yield_fiber, .timeout = timeout_}, launch->stores);
+      run_kernel(launch->kernel, block, launch->call);
+      if (launch->failure.kind == Failure::Kind::none) launch->failure = block.failure();
+    }));
+  launches.running_.push_back(std::move(running));
+}
+
+/// Resumes every fiber once, and ends the launches whose fibers have all ended.
+void Progress::step() {
+  for (Launches* launches : all_) {
+    for (std::size_t i = 0; i < launches->running_.size(); ++i)
+      for (auto& fiber : launches->running_[i].fibers)
+        if (!fiber->done()) fiber->resume();
+    for (std::size_t i = 0; i < launches->running_.size();) {
+      auto& running = launches->running_[i];
+      if (!std::all_of(running.fibers.begin(), running.fibers.end(), [](const auto& f) { return f->done(); })) {
+        ++i;
+        continue;
+      }
+      const std::shared_ptr<Launch> launch = running.launch;
+      launches->running_.erase(launches->running_.begin() + static_cast<std::ptrdiff_t>(i));
+      launches->stopped_ |= launches->ended_(*launch);
+      launches->chains_[static_cast<std::size_t>(launch->chain)].pop_front();
+      --pending_;
+      launch->done.store(true, std::memory_order_release);
+      begin_next(*launches, launch->chain);
+    }
+  }
+}
+
+void Progress::drive_until_done(std::span<const std::shared_ptr<Launch>> batch) {
+  for (int steps = 1;; ++steps) {
+    step();
+    if (all_done(batch)) return;
+    if (spins_ < 100 || steps % 16 == 0) sched_yield();
+  }
+}
+
+void Progress::work() {
+  constexpr auto kShortest = std::chrono::microseconds(20), kLongest = std::chrono::microseconds(500);
+  auto nap = kShortest;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [&] { return stop_ || (pending_ > 0 && waiters_.load(std::memory_order_relaxed) == 0); });
+    if (stop_) return;
+    const int before = pending_;
+    step();
+    if (pending_ != before) {
+      nap = kShortest;
+      continue;
+    }
+    // Nothing ended: let the rank compute, and come back; longer each time.
+    lock.unlock();
+    std::this_thread::sleep_for(nap);
+    nap = std::min(kLongest, nap * 2);
+    lock.lock();
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,92 @@
+// Drives a rank's kernels on the CPU: as plain calls where nothing else is pending, as fibers otherwise.
+//
+// One thread at a time drives a session, under its lock: whoever waits. The worker, made at the first asynchronous
+// call, drives only while nobody waits, and sleeps when nothing is pending.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "kernels/block_host.hpp"
+#include "kernels/fiber.hpp"
+#include "kernels/kernels.hpp"
+
+namespace tutti {
+
+/// One kernel on this rank: its blocks run to their end together.
+struct Launch {
+  Kernel kernel = Kernel::barrier;
+  Call call;
+  int blocks = 1;
+  StorePolicy stores;
+  Failure failure;  ///< of the first block that failed
+  bool skipped = false;
+  std::atomic<bool> done = false;
+  int chain = 0;  ///< launches of one chain run one after the other, in the order given
+};
+
+/// The launches of one communicator, by chains.
+class Launches {
+ public:
+  /// Called at the end of each launch, under the driver's lock; true: a later launch shall not run.
+  using Ended = std::function<bool(const Launch&)>;
+  Launches(const Team& team, int chains, Ended ended)
+      : team_(team), chains_(static_cast<std::size_t>(chains)), ended_(std::move(ended)) {}
+
+ private:
+  friend class Progress;
+  struct Running {
+    std::shared_ptr<Launch> launch;
+    std::vector<std::unique_ptr<Fiber>> fibers;
+  };
+  const Team& team_;
+  std::vector<std::deque<std::shared_ptr<Launch>>> chains_;
+  std::vector<Running> running_;
+  Ended ended_;
+  bool stopped_ = false;
+};
+
+class Progress {
+ public:
+  /// `spins`: polls before a wait hands its core on.
+  Progress(int spins, std::chrono::nanoseconds timeout);
+  ~Progress();
+
+  void add(Launches* launches);
+  void remove(Launches* launches);
+
+  /// Runs one launch to its end on the calling thread.
+  void run(Launches& launches, const Kernel kernel, const Call& call, int blocks, const StorePolicy& stores, int chain);
+  /// Queues launches; they run while somebody waits, and on the worker otherwise.
+  void start(Launches& launches, std::span<const std::shared_ptr<Launch>> batch);
+  /// Drives until all of `batch` are done.
+  void wait(std::span<const std::shared_ptr<Launch>> batch);
+  /// Drives once; true if all of `batch` are done.
+  bool test(std::span<const std::shared_ptr<Launch>> batch);
+
+ private:
+  class Driving;
+  void work();
+  void step();
+  void begin_next(Launches& launches, int chain);
+  void queue(Launches& launches, const std::shared_ptr<Launch>& launch);
+  void drive_until_done(std::span<const std::shared_ptr<Launch>> batch);
+
+  const int spins_;
+  const std::chrono::nanoseconds timeout_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<int> waiters_ = 0;
+  int pending_ = 0;  ///< launches queued or running
+  std::vector<Launches*> all_;
+  std::thread worker_;
+  bool stop_ = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,42 @@
+#include "collectives/segment_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "collectives/error.hpp"
+
+namespace tutti {
+
+int SegmentTable::add(Bootstrap& bootstrap, const SharedSegment& segment) {
+  static_assert(std::is_trivially_copyable_v<std::bitset<kMaxSegments>>);
+  std::bitset<kMaxSegments> taken;
+  for (const auto& theirs : bootstrap.all_gather(used_)) taken |= theirs;
+  int index = 0;
+  while (index < kMaxSegments && taken[static_cast<std::size_t>(index)]) ++index;
+  if (index == kMaxSegments)
+    throw Error(ErrorCode::system, "allocate: " + std::to_string(kMaxSegments) +
+                                       " buffers are alive, the most that a session can have; destroy some first");
+  used_.set(static_cast<std::size_t>(index));
+  const auto row = static_cast<std::size_t>(index) * static_cast<std::size_t>(ranks_);
+  for (int r = 0; r < ranks_; ++r) bases_[row + static_cast<std::size_t>(r)] = segment.base(r);
+  const int me = bootstrap.rank();
+  own_.push_back({segment.base(me), segment.base(me) + segment.bytes(me), index});
+  return index;
+}
+
+void SegmentTable::remove(int index) {
+  used_.reset(static_cast<std::size_t>(index));
+  const auto row = static_cast<std::size_t>(index) * static_cast<std::size_t>(ranks_);
+  std::fill_n(bases_.begin() + static_cast<std::ptrdiff_t>(row), ranks_, nullptr);
+  std::erase_if(own_, [index](const Own& own) { return own.index == index; });
+}
+
+Place SegmentTable::find(const void* pointer, std::size_t bytes) const {
+  const char* const begin = static_cast<const char*>(pointer);
+  for (const Own& own : own_)
+    if (begin >= own.begin && begin + bytes <= own.end)
+      return place(own.index, static_cast<std::size_t>(begin - own.begin));
+  return {};
+}
+
+}  // namespace tutti

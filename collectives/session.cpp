@@ -1,0 +1,93 @@
+#include <sched.h>
+
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include "collectives/agree.hpp"
+#include "collectives/backend_native.hpp"
+#include "collectives/deadline.hpp"
+#include "collectives/session_state.hpp"
+
+namespace tutti {
+namespace {
+
+BackendKind backend_for(BackendKind asked) {
+  if (asked != BackendKind::automatic) return asked;
+  const char* const name = std::getenv("TUTTI_BACKEND");
+  if (!name) return BackendKind::native;
+  const auto kind = parse_backend(name);
+  if (!kind)
+    throw Error(ErrorCode::invalid_argument, "TUTTI_BACKEND is '" + std::string(name) + "'; use auto, native or mpi");
+  return *kind == BackendKind::automatic ? BackendKind::native : *kind;
+}
+
+/// Polls before a wait hands its core on: many if every rank has a core of its own, none otherwise. Measured at 4 ranks
+/// on 2 cores: 100 polls make a barrier 3 times slower, 500 make it 5 times slower. Collective.
+int spins_for(Bootstrap& bootstrap) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  cpu_set_t all = mine;
+  for (const cpu_set_t& theirs : bootstrap.all_gather(mine)) CPU_OR(&all, &all, &theirs);
+  return bootstrap.size() <= CPU_COUNT(&all) ? 2000 : 3;
+}
+
+}  // namespace
+
+namespace detail {
+
+SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions& options)
+    : bootstrap(std::move(made)),
+      backend(backend_for(options.backend)),
+      timeout(std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::duration<double>(options.timeout_s > 0 ? options.timeout_s : default_timeout_s()))),
+      segments(bootstrap->size()),
+      progress(spins_for(*bootstrap), timeout) {}
+
+}  // namespace detail
+
+Session::Session(const SessionOptions& options)
+    : state_(std::make_shared<detail::SessionState>(mpi_bootstrap(), options)) {}
+
+int Session::rank() const { return state_->bootstrap->rank(); }
+int Session::size() const { return state_->bootstrap->size(); }
+bool Session::on_gpu() const { return state_->on_gpu; }
+std::uint64_t Session::bootstrap_bytes() const { return state_->bootstrap->bytes(); }
+void Session::bootstrap_barrier() { state_->bootstrap->barrier(); }
+void Session::bootstrap_all_gather_bytes(std::span<const std::byte> mine, std::span<std::byte> all) {
+  state_->bootstrap->all_gather(mine, all);
+}
+
+Communicator Session::communicator(const CommunicatorOptions& options) {
+  auto state = std::make_shared<detail::CommunicatorState>();
+  state->session = state_;
+  switch (state_->backend) {
+    case BackendKind::mpi: state->backend = mpi_backend(*state_->bootstrap); break;
+    case BackendKind::nccl:
+      throw Error(ErrorCode::unsupported, "backend nccl is not in this version; use native or mpi");
+    default: state->backend = std::make_unique<NativeBackend>(*state_, options);
+  }
+  return Communicator(std::move(state));
+}
+
+void run_threads(int ranks, const std::function<void(Session&)>& body, const SessionOptions& options) {
+  auto bootstraps = thread_bootstraps(ranks);
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r)
+    threads.emplace_back([&, r] {
+      try {
+        Session session(
+            std::make_shared<detail::SessionState>(std::move(bootstraps[static_cast<std::size_t>(r)]), options));
+        body(session);
+      } catch (...) {
+        errors[static_cast<std::size_t>(r)] = std::current_exception();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace tutti

@@ -1,0 +1,99 @@
+#include "kernels/block_host.hpp"
+
+namespace tutti {
+
+Memory HostBlock::enter(const Call& call, Reach reach) {
+  if (failed()) return Memory::failed;
+  publish();
+  std::uint64_t& entered = sent_base({Purpose::enter, rank()});  // one count for all peers: everyone enters every call
+  const std::uint64_t number = ++entered;
+  for_each(kAll, [&](int peer) {
+    Entry& mine = *entry(peer, number, rank());
+    mine.description = call.description;
+    mine.elements = call.count;
+    mine.number = call.number;
+    mine.in = call.in_place;
+    mine.out = call.out_place;
+    store(mine.count, number);
+  });
+
+  const bool reads = reach == Reach::in || reach == Reach::stable_in || reach == Reach::both;
+  const bool writes = reach == Reach::out || reach == Reach::both;
+  bool mapped = reach != Reach::nothing;
+  for (int peer = 0; peer < size(); ++peer) {
+    Place in = call.in_place, out = call.out_place;
+    if (peer != rank()) {
+      Entry& theirs = *entry(rank(), number, peer);
+      if (!poll([&] { return load(theirs.count) == number; }, peer)) {
+        fail_at(Purpose::enter, peer, 1, 0);
+        return Memory::failed;
+      }
+      if (theirs.description != call.description || theirs.elements != call.count) {
+        fail_mismatch(peer, theirs.description, theirs.elements, theirs.number);
+        return Memory::failed;
+      }
+      in = theirs.in;
+      out = theirs.out;
+    }
+    if (reads || (reach == Reach::root_in && peer == call.peer)) mapped &= in.mapped();
+    if (writes) mapped &= out.mapped();
+    if (reach == Reach::stable_in) mapped &= in.bits != out.bits;
+  }
+  if (!mapped) return Memory::staged;
+
+  for (int peer = 0; peer < size(); ++peer) {
+    const Entry& theirs = *entry(rank(), number, peer);
+    const bool reads_this = reads || (reach == Reach::root_in && peer == call.peer);
+    char* const in = !reads_this ? nullptr : peer == rank() ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
+    char* const out = !writes ? nullptr : peer == rank() ? call.out : resolve(theirs.out, peer);
+    if ((reads_this && !in) || (writes && !out)) {
+      fail({.kind = Failure::Kind::unmapped, .peer = peer});
+      return Memory::failed;
+    }
+    in_table()[peer] = in;
+    out_table()[peer] = out;
+  }
+  return Memory::peer_mapped;
+}
+
+void HostBlock::fail_at(Purpose purpose, int peer, Count wanted, Count seen) {
+  Failure failure = failure_;  // a late wait may have said why already
+  if (!failed()) failure.kind = Failure::Kind::timeout;
+  failure.purpose = purpose;
+  failure.peer = peer;
+  failure.wanted = wanted;
+  failure.seen = seen;
+  fail(failure);
+}
+
+bool HostBlock::LateWait::called_something_else(const Board& theirs) const {
+  Board& board = const_cast<Board&>(theirs);
+  return load(board.number) == block_.call_.number && block_.call_.number != 0 &&
+         (load(board.description) != block_.call_.description || load(board.elements) != block_.call_.count);
+}
+
+bool HostBlock::LateWait::over() {
+  constexpr int kPausesPerLook = 64;  // a look costs tens of nanoseconds, a pause some hundreds
+  if (++pauses_ % kPausesPerLook != 0) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (pauses_ == kPausesPerLook) start_ = now;
+  Board& theirs = *block_.board(peer_);
+  const bool peer_failed = load(theirs.failed) != 0;
+  if (called_something_else(theirs)) {
+    // A board is three words: look twice, so that one caught in the middle of an update is not believed.
+    if (suspected_) {
+      block_.fail_mismatch(peer_);
+      return true;
+    }
+    suspected_ = true;
+    return false;
+  }
+  suspected_ = false;
+  if (peer_failed || load(block_.board(block_.rank())->failed) != 0) {
+    block_.fail({.kind = Failure::Kind::peer_failed, .peer = peer_failed ? peer_ : block_.rank()});
+    return true;
+  }
+  return now - start_ > block_.waiting_.timeout;
+}
+
+}  // namespace tutti

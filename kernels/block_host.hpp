@@ -1,0 +1,285 @@
+// The CPU's block: one thread, or one fiber of the thread that drives a rank.
+//
+// Memory order: every flag, packet tag and entry is a std::atomic_ref store with release, loaded with acquire; x86
+// needs one more fence, after streaming stores (`publish`). Payloads are ordinary memory between the two.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "kernels/block.hpp"
+#include "kernels/host_loops.hpp"
+
+namespace tutti {
+
+namespace host {
+/// Tells the core that this thread polls.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+}  // namespace host
+
+/// How a host block waits. `pause` hands the core on: to another block of this rank, or to another process.
+struct Waiting {
+  int spins = 2000;  ///< polls before the first pause
+  void (*pause)(void* context) = nullptr;
+  void* context = nullptr;
+  std::chrono::nanoseconds timeout = std::chrono::minutes(10);
+};
+
+/// Where large stores go: past the cache when the call's footprint exceeds it.
+struct StorePolicy {
+  host::Stores buffers = host::Stores::cached;  ///< users' memory
+  host::Stores slots = host::Stores::cached;    ///< staging slots
+};
+
+/// Why a block failed, for the message.
+struct Failure {
+  enum class Kind { none, timeout, mismatch, peer_failed, unmapped };
+  Kind kind = Kind::none;
+  Purpose purpose = Purpose::data;
+  bool packet = false;
+  int peer = -1;
+  Count wanted = 0;  ///< relative to the call, as seen
+  Count seen = 0;
+  Description theirs = 0;      ///< mismatch: what the peer called
+  std::uint64_t elements = 0;  ///< and with how many elements
+  std::uint64_t number = 0;    ///< the peer's call number
+};
+
+class HostBlock : public Connections {
+ public:
+  HostBlock(const Team& team, const Call& call, int index, int count, const Waiting& waiting, const StorePolicy& stores)
+      : Connections(team, index, count), call_(call), waiting_(waiting), stores_(stores), loops_(host::loops()) {}
+
+  const Failure& failure() const { return failure_; }
+
+  void copy(View to, const void* from, std::size_t bytes) {
+    if (failed() || bytes == 0) return;
+    char* places[kMaxRanks];
+    const host::Stores stores = gather(to, places, bytes);
+    loops_.copy(places, to.count, static_cast<const char*>(from), bytes, stores);
+  }
+
+  void reduce(View to, View from, std::size_t n, const Reduction& reduction) {
+    if (failed() || n == 0) return;
+    char* places[kMaxRanks];
+    char* sources[kMaxRanks];
+    const host::Stores stores = gather(to, places, n * size_of(reduction.type));
+    for (int i = 0; i < from.count; ++i) sources[i] = from.at(i);
+    loops_.reduce(places, to.count, sources, from.count, n, reduction, stores);
+  }
+
+  void signal(Flags to, Count count) {
+    if (failed()) return;
+    publish();
+    for_each(to.peer, [&](int peer) {
+      const std::uint64_t base = sent_base({to.purpose, peer});
+      store(flag(peer, to.purpose, rank())->count, base + static_cast<std::uint64_t>(count));
+    });
+  }
+
+  void wait(Flags from, Count count) {
+    for_each(from.peer, [&](int peer) {
+      if (failed()) return;
+      const std::uint64_t base = received_base({from.purpose, peer});
+      const std::uint64_t wanted = base + static_cast<std::uint64_t>(count);
+      std::uint64_t& seen = flag(rank(), from.purpose, peer)->count;
+      // Counts never wrap; `wanted` may lie before 0 in a communicator's first calls.
+      const auto ready = [&] { return static_cast<Count>(load(seen) - wanted) >= 0; };
+      if (!poll(ready, peer)) fail_at(from.purpose, peer, count, static_cast<Count>(load(seen) - base));
+    });
+  }
+
+  void advance_sent(Flags to, Count count) {
+    if (failed()) return;
+    for_each(to.peer, [&](int peer) { sent_base({to.purpose, peer}) += static_cast<std::uint64_t>(count); });
+  }
+  void advance_received(Flags from, Count count) {
+    if (failed()) return;
+    for_each(from.peer, [&](int peer) { received_base({from.purpose, peer}) += static_cast<std::uint64_t>(count); });
+  }
+  void advance_uses(Region region, Count count) {
+    if (!failed()) uses(region) += static_cast<std::uint64_t>(count);
+  }
+
+  Memory enter(const Call& call, Reach reach);
+
+  void leave() {
+    signal({Purpose::leave, kAll}, 1);
+    wait({Purpose::leave, kAll}, 1);
+    advance_sent({Purpose::leave, kAll}, 1);
+    advance_received({Purpose::leave, kAll}, 1);
+  }
+
+  void put_packets(const Call& call, const char* in, std::size_t n) {
+    if (failed()) return;
+    const std::uint64_t use = uses(Region::packets);
+    const std::uint64_t tag = tag_of(call, use);
+    const std::size_t bytes = n * call.element();
+    for_each(kAll, [&](int peer) {
+      char* const line = packets(peer, use, rank());
+      std::memcpy(bytes <= kPacketLine ? line : line + kLine, in, bytes);
+      store(tag_in(line), tag);
+    });
+  }
+
+  void reduce_packets(const Call& call, char* out, const char* in, std::size_t n) {
+    if (failed()) return;
+    const std::uint64_t use = uses(Region::packets);
+    const std::uint64_t tag = tag_of(call, use);
+    const std::size_t bytes = n * call.element();
+    char* sources[kMaxRanks];
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) {
+        sources[peer] = const_cast<char*>(in);
+        continue;
+      }
+      char* const line = packets(rank(), use, peer);
+      const auto ready = [&] {
+        return static_cast<std::uint32_t>(load(tag_in(line))) == static_cast<std::uint32_t>(tag);
+      };
+      if (!poll(ready, peer)) {
+        failure_.packet = true;
+        return fail_at(Purpose::data, peer, 1, 0);
+      }
+      if (load(tag_in(line)) != tag) return fail_mismatch(peer);
+      sources[peer] = bytes <= kPacketLine ? line : line + kLine;
+    }
+    if (n == 0) return;
+    loops_.reduce(&out, 1, sources, size(), n, call.reduction, host::Stores::cached);
+  }
+
+  /// Clears the tags of this rank's packets, between two `leave`s, before tags repeat.
+  void wipe_packets() {
+    if (failed()) return;
+    for (std::uint64_t half = 0; half < 2; ++half)
+      for (int peer = 0; peer < size(); ++peer) store(tag_in(packets(rank(), half, peer)), 0);
+  }
+
+  void offer(Entry* slot, const Call& call) {
+    if (failed()) return;
+    slot->description = call.description;
+    slot->elements = call.count;
+    slot->number = call.number;
+    slot->in = call.in_place;
+  }
+
+  Offer accept(Entry* slot, const Call& call) {
+    if (failed()) return {};
+    if (slot->description != call.description || slot->elements != call.count) {
+      fail_mismatch(call.peer, slot->description, slot->elements, slot->number);
+      return {};
+    }
+    if (!slot->in.mapped()) return {Memory::staged, nullptr};
+    const char* const source = resolve(slot->in, call.peer);
+    if (!source) {
+      fail({.kind = Failure::Kind::unmapped, .peer = call.peer});
+      return {};
+    }
+    return {Memory::peer_mapped, source};
+  }
+
+  void sync() {}
+
+ private:
+  static constexpr std::size_t kLeastStreamed = 4096;  ///< shorter stores stay in the cache whatever the policy
+
+  static std::uint64_t load(std::uint64_t& word) { return std::atomic_ref(word).load(std::memory_order_acquire); }
+  static void store(std::uint64_t& word, std::uint64_t value) {
+    std::atomic_ref(word).store(value, std::memory_order_release);
+  }
+  static std::uint64_t& tag_in(char* line) { return *reinterpret_cast<std::uint64_t*>(line + kPacketLine); }
+  static std::uint64_t tag_of(const Call& call, std::uint64_t use) {
+    return static_cast<std::uint64_t>(packet_fingerprint(call)) << 32 | packet_tag(use);
+  }
+
+  template <class F>
+  void for_each(int peer, F f) {
+    if (peer != kAll) return f(peer);
+    for (int p = 0; p < size(); ++p)
+      if (p != rank()) f(p);
+  }
+
+  /// The places of a view, and how to store `bytes` to each: slots may stand in any arena.
+  host::Stores gather(const View& view, char** places, std::size_t bytes) {
+    for (int i = 0; i < view.count; ++i) places[i] = view.at(i);
+    if (bytes < kLeastStreamed) return host::Stores::cached;
+    const host::Stores stores = is_slot(places[view.count - 1]) ? stores_.slots : stores_.buffers;
+    streamed_ |= stores == host::Stores::streaming;
+    return stores;
+  }
+  bool is_slot(const char* place) const {
+    for (int r = 0; r < size(); ++r)
+      if (place >= arena(r) && place < arena(r) + team().layout.bytes) return true;
+    return false;
+  }
+
+  /// Streaming stores are weakly ordered on x86: fence them before anything is published.
+  void publish() {
+    if (streamed_) host::fence_streams();
+    streamed_ = false;
+  }
+
+  bool failed() const { return failure_.kind != Failure::Kind::none; }
+  void fail(const Failure& failure) {
+    const bool packet = failure_.packet;
+    failure_ = failure;
+    failure_.packet |= packet;
+    store(board(rank())->failed, 1);
+  }
+  void fail_mismatch(int peer, Description theirs, std::uint64_t elements, std::uint64_t number) {
+    fail({.kind = Failure::Kind::mismatch, .peer = peer, .theirs = theirs, .elements = elements, .number = number});
+  }
+  void fail_mismatch(int peer) {
+    const Board& theirs = *board(peer);
+    fail_mismatch(peer, theirs.description, theirs.elements, theirs.number);
+  }
+  void fail_at(Purpose purpose, int peer, Count wanted, Count seen);
+
+  /// Polls until `ready`, pausing after a while; false if the wait ran out, or the peer failed or called something
+  /// else.
+  template <class Ready>
+  bool poll(Ready ready, int peer) {
+    for (int i = 0; i < waiting_.spins; ++i) {
+      if (ready()) return true;
+      host::relax();
+    }
+    LateWait late(*this, peer);
+    while (!ready()) {
+      waiting_.pause(waiting_.context);
+      if (late.over()) return false;
+    }
+    return true;
+  }
+
+  /// What a long wait watches besides its flag.
+  class LateWait {
+   public:
+    LateWait(HostBlock& block, int peer) : block_(block), peer_(peer) {}
+    /// True if there is no point in waiting on; the block has then failed.
+    bool over();
+
+   private:
+    bool called_something_else(const Board& theirs) const;
+
+    HostBlock& block_;
+    int peer_;
+    int pauses_ = 0;
+    bool suspected_ = false;
+    std::chrono::steady_clock::time_point start_{};
+  };
+
+  const Call& call_;
+  Waiting waiting_;
+  StorePolicy stores_;
+  const host::Loops& loops_;
+  bool streamed_ = false;
+  Failure failure_;
+};
+
+}  // namespace tutti
