@@ -334,7 +334,7 @@ class Setup(unittest.TestCase):
 
 # A damage to the script, and the test that must fail on it.
 DAMAGES = [
-    ("(($2 <= 64))", "(($2 <= 99))", "a_wrong_command_line_is_one_line_and_exit_2"),
+    ("=~ ^[1-9][0-9]?$", "=~ ^0*[1-9][0-9]?$", "a_wrong_command_line_is_one_line_and_exit_2"),
     ("exit 2; }", "exit 1; }", "a_wrong_command_line_is_one_line_and_exit_2"),
     ('"${ranks:-2}"', '"${ranks:-4}"', "programs_start_with_their_own_number_of_ranks_unless_told"),
     ('"$program" "$@" </dev/null\n}', '"$program" $* </dev/null\n}', "arguments_and_the_callers_folder"),
