@@ -1,0 +1,130 @@
+#include "trainers/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+
+#include "trainers/fashion_mnist.hpp"
+
+namespace tutti::trainers {
+namespace {
+
+constexpr const char* kExamples = R"(
+examples:
+  ./tutti train --preset fashion --parallel data
+  ./tutti -n 2 train --preset lecture --parallel pipeline --trace
+  ./tutti train --preset fashion --parallel tensor --layers 784-512-10 --epochs 3 --json result.json
+)";
+
+std::vector<int> parse_widths(const std::string& text) {
+  std::vector<int> widths;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    int width = 0;
+    const auto [next, error] = std::from_chars(at, end, width);
+    if (error != std::errc{} || (next < end && *next != '-' && *next != ',') || next + 1 == end)
+      throw UsageError("--layers: '" + text + "' is not a list of widths such as 784-256-10");
+    widths.push_back(width);
+    at = next + 1;
+  }
+  return widths;
+}
+
+/// What was given; what was not stays the preset's.
+struct Given {
+  std::string preset = "fashion", parallel = "data";
+  std::optional<std::string> layers, activation, optimizer, dtype, schedule, backend, json, data;
+  std::optional<int> batch, epochs, micro_batches;
+  std::optional<std::int64_t> steps;
+  std::optional<double> rate, momentum, weight_decay;
+  std::optional<std::uint64_t> seed;
+  std::optional<bool> activate_last;
+  bool trace = false;
+};
+
+void add_options(CLI::App& app, Given& given) {
+  app.add_option("--preset", given.preset, "lecture: 4 layers of 1024, normal data; fashion: Fashion-MNIST (default)")
+      ->check(CLI::IsMember({"lecture", "fashion"}));
+  app.add_option("--parallel", given.parallel, "serial, data (default), tensor or pipeline")
+      ->check(CLI::IsMember({"serial", "data", "tensor", "pipeline"}));
+  app.add_option("--layers", given.layers, "widths from input to output, such as 784-256-128-64-10");
+  app.add_option("--activation", given.activation, "relu or gelu")->check(CLI::IsMember({"relu", "gelu"}));
+  app.add_flag("--activate-last,!--no-activate-last", given.activate_last, "whether the last layer is activated too");
+  app.add_option("--batch", given.batch, "rows of a global batch, whatever the number of ranks (128)");
+  app.add_option("--epochs", given.epochs, "times through the data (fashion 10, lecture 1)");
+  app.add_option("--steps", given.steps, "stop after so many steps");
+  app.add_option("--optimizer", given.optimizer, "sgd or adamw")->check(CLI::IsMember({"sgd", "adamw"}));
+  app.add_option("--lr", given.rate, "learning rate (0.001)");
+  app.add_option("--momentum", given.momentum, "of sgd (0.9)");
+  app.add_option("--weight-decay", given.weight_decay, "of adamw (fashion 0, lecture 0.01)");
+  app.add_option("--seed", given.seed, "of initialisation, data and shuffle (0)");
+  app.add_option("--dtype", given.dtype, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}));
+  app.add_option("--micro-batches", given.micro_batches, "of the pipeline (4)");
+  app.add_option("--schedule", given.schedule, "of the pipeline: gpipe or 1f1b")
+      ->check(CLI::IsMember({"gpipe", "1f1b"}));
+  app.add_option("--backend", given.backend, "of the collectives: native, mpi or auto")
+      ->check(CLI::IsMember({"auto", "native", "mpi", "nccl"}));
+  app.add_option("--data", given.data, std::string("folder of Fashion-MNIST (") + kFashionMnistFolder + ")");
+  app.add_option("--json", given.json, "also write the result to this file");
+  app.add_flag("--trace", given.trace, "print what each rank computes and sends");
+}
+
+template <class To, class From>
+void set(To& to, const std::optional<From>& from) {
+  if (from) to = static_cast<To>(*from);
+}
+
+Config config_of(const Given& given) {
+  Config config = preset_config(given.preset == "lecture" ? Preset::lecture : Preset::fashion);
+  TrainerSpec& t = config.trainer;
+  config.parallel = *parse_parallel(given.parallel);
+  if (given.layers) t.mlp.widths = parse_widths(*given.layers);
+  if (given.activation) t.mlp.activation = *parse_activation(*given.activation);
+  if (given.optimizer) t.optimizer.kind = *parse_optimizer(*given.optimizer);
+  if (given.schedule) t.schedule = *parse_schedule(*given.schedule);
+  if (given.backend) config.backend = *parse_backend(*given.backend);
+  if (given.dtype) config.dtype = *given.dtype == "f64" ? DataType::f64 : DataType::f32;
+  set(t.mlp.activate_last, given.activate_last);
+  set(t.batch, given.batch);
+  set(t.micro_batches, given.micro_batches);
+  set(t.seed, given.seed);
+  set(t.optimizer.rate, given.rate);
+  set(t.optimizer.momentum, given.momentum);
+  set(t.optimizer.weight_decay, given.weight_decay);
+  set(config.epochs, given.epochs);
+  set(config.steps, given.steps);
+  set(config.json, given.json);
+  set(config.data_folder, given.data);
+  config.trace = given.trace;
+  return config;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int count, char** arguments) {
+  CLI::App app("Trains a multi-layer perceptron: serial, or data, tensor or pipeline parallel.");
+  app.name("tutti-train");
+  app.footer(kExamples);
+  Given given;
+  CommandLine line;
+  bool check = false;
+  int ranks = 1;
+  app.add_flag("--check-arguments", check)->group("");
+  app.add_option("--ranks", ranks)->group("")->check(CLI::PositiveNumber);
+  add_options(app, given);
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    line.help = true;
+    line.help_text = app.help();
+    return line;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  line.config = config_of(given);
+  if (check) line.check_ranks = ranks;
+  return line;
+}
+
+}  // namespace tutti::trainers

@@ -1,0 +1,73 @@
+// Consecutive whole layers on one rank: what the serial, data-parallel and pipeline trainers compute with.
+#pragma once
+#include <vector>
+
+#include "trainers/maths.hpp"
+#include "trainers/parameters.hpp"
+
+namespace tutti::trainers {
+
+/// Rows that enter a layer: samples as they come, [rows][features], or activations, [features][rows].
+template <class T>
+struct Input {
+  const T* data = nullptr;
+  bool sample_major = true;
+};
+
+/// outputs[out][rows] = W * input, without bias and activation.
+template <class T>
+void multiply_forward(const T* weights, int outputs, int inputs, Input<T> input, int rows, T* result) {
+  maths::multiply(maths::Operand::plain, input.sample_major ? maths::Operand::transposed : maths::Operand::plain,
+                  outputs, rows, inputs, weights, input.data, false, result);
+}
+
+/// dW[out][in] (+)= gradients[out][rows] * input^T.
+template <class T>
+void multiply_weight_gradient(const T* gradients, int outputs, int inputs, Input<T> input, int rows, bool accumulate,
+                              T* result) {
+  maths::multiply(maths::Operand::plain, input.sample_major ? maths::Operand::plain : maths::Operand::transposed,
+                  outputs, inputs, rows, gradients, input.data, accumulate, result);
+}
+
+/// d(input)[in][rows] = W^T * gradients[out][rows].
+template <class T>
+void multiply_input_gradient(const T* weights, int outputs, int inputs, const T* gradients, int rows, T* result) {
+  maths::multiply(maths::Operand::transposed, maths::Operand::plain, inputs, rows, outputs, weights, gradients, false,
+                  result);
+}
+
+/// What the forward pass of some rows leaves for their backward pass.
+template <class T>
+struct Pass {
+  Input<T> input;
+  int rows = 0;
+  std::vector<std::vector<T>> outputs;  ///< per piece [out][rows], after the activation
+  std::vector<std::vector<T>> slopes;   ///< of GELU; else empty
+
+  const T* result() const { return outputs.back().data(); }
+};
+
+/// Forward and backward over all pieces of `parameters`, none of them cut.
+template <class T>
+class LayerStack {
+ public:
+  /// `parameters` must outlive the stack.
+  LayerStack(Parameters<T>& parameters, int max_rows);
+
+  Pass<T> make_pass() const;
+  /// Output features of the last layer.
+  int features() const { return parameters_->piece(parameters_->pieces() - 1).width; }
+
+  /// Computes pass.outputs from `input`, which must stay until the backward pass. No rows are legal.
+  void forward(Pass<T>& pass, Input<T> input, int rows);
+  /// Turns the gradient of the result, [features()][rows], which is overwritten, into the parameters' gradients, added
+  /// to what is there if `accumulate`, and, unless null, into the gradient of the input, [in][rows].
+  void backward(const Pass<T>& pass, bool accumulate, T* result_gradients, T* input_gradients);
+
+ private:
+  Parameters<T>* parameters_;
+  int max_rows_;
+  std::vector<T> scratch_[2];
+};
+
+}  // namespace tutti::trainers

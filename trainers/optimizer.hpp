@@ -1,0 +1,36 @@
+// The update of a flat array of parameters from their gradients.
+#pragma once
+#include <vector>
+
+#include "trainers/maths.hpp"
+#include "trainers/parameters.hpp"
+
+namespace tutti::trainers {
+
+/// SGD with momentum, or AdamW, over the parameters of one rank.
+template <class T>
+class Optimizer {
+ public:
+  Optimizer(const OptimizerSpec& spec, std::size_t count)
+      : spec_(spec), first_(count), second_(spec.kind == OptimizerKind::adamw ? count : 0) {}
+
+  void step(Parameters<T>& parameters) {
+    ++steps_;
+    if (spec_.kind == OptimizerKind::adamw)
+      maths::adamw(spec_, steps_, parameters.count(), parameters.gradients(), first_.data(), second_.data(),
+                   parameters.values());
+    else
+      maths::sgd(spec_, parameters.count(), parameters.gradients(), first_.data(), parameters.values());
+  }
+
+ private:
+  OptimizerSpec spec_;
+  int steps_ = 0;
+  std::vector<T> first_;   // momentum; AdamW's first moment
+  std::vector<T> second_;  // AdamW's second moment
+};
+
+/// Elements of state per parameter.
+inline int optimizer_states(OptimizerKind kind) { return kind == OptimizerKind::adamw ? 2 : 1; }
+
+}  // namespace tutti::trainers
