@@ -1,0 +1,52 @@
+#include "bench/machine.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "collectives/mpi_library.hpp"
+
+namespace tutti::bench {
+namespace {
+
+// The value after "NAME :" in a file of such lines; empty if there is none.
+std::string value_in(const std::string& file, const std::string& name) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.compare(0, name.size(), name) != 0) continue;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+}  // namespace
+
+Machine this_machine() {
+  Machine machine;
+  machine.cpu = value_in("/proc/cpuinfo", "model name");
+  if (machine.cpu.empty()) machine.cpu = "unknown CPU";
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) machine.cores = std::max(1, CPU_COUNT(&mask));
+  const double kib = std::strtod(value_in("/proc/meminfo", "MemTotal").c_str(), nullptr);
+  machine.mpi = mpi_library();
+  machine.memory_gib = std::round(kib / (1 << 20) * 10) / 10;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none))
+    machine.gpus.push_back(value_in((entry.path() / "information").string(), "Model"));
+  return machine;
+}
+
+int launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  return 0;
+}
+
+}  // namespace tutti::bench

@@ -1,0 +1,65 @@
+// Contenders in turn, batch by batch in one process, so that every drift of the machine meets all of them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/meeting_point.hpp"
+#include "bench/pattern.hpp"
+#include "bench/rows.hpp"
+#include "collectives/tutti.hpp"
+
+namespace tutti::bench {
+
+struct RaceOptions {
+  int rounds = 15;
+  double batch_seconds = 0.016;  ///< how long a contender runs in each round
+  int calls = 0;                 ///< per batch; 0: as many as fill batch_seconds
+  int warm_up = 2;
+  bool check = true;
+  bool steady = false;             ///< buffers are left alone between calls
+  double second_run_seconds = 30;  ///< bound of the longer run of a close race
+};
+
+struct RaceResult {
+  std::vector<Row> rows;           ///< in the order of the lanes, near before far; the same on every rank
+  std::vector<std::string> notes;  ///< lanes that cannot run the case and why, rounds left out
+};
+
+/// Runs every lane on `c` and compares them. Each round gives every lane one batch of calls, in rotating order; what
+/// counts in a round is the slowest rank's time. Where the 95 % interval of a ratio spans 1, the lanes concerned run
+/// again with five times the rounds. Collective.
+class Race {
+ public:
+  Race(Session& session, MeetingPoint& meeting, const RaceOptions& options)
+      : session_(session), meeting_(meeting), options_(options) {}
+  RaceResult run(const Case& c, const std::vector<Lane>& lanes);
+
+ private:
+  struct Sample {
+    double seconds;
+    std::uint64_t wrong;
+  };
+  struct Heat {
+    std::vector<Round> rounds;
+    double wall_seconds = 0;  // rank 0's
+  };
+
+  std::string refusal(const Case& c, const Lane& lane);
+  std::uint64_t verify(const Case& c, const Lane& lane, const Pattern& pattern);
+  void prepare(const Case& c, const Buffers& buffers, const Pattern& pattern, std::size_t index) const;
+  std::uint64_t check(const Case& c, const Buffers& buffers, const Pattern& pattern, std::size_t index) const;
+  Sample batch(const Case& c, const Lane& lane, const Pattern& pattern, long calls);
+  Sample worst(Sample mine);
+  Heat heat(const Case& c, const std::vector<Lane>& all, const std::vector<std::size_t>& entrants,
+            const Pattern& pattern, int rounds);
+
+  Session& session_;
+  MeetingPoint& meeting_;
+  RaceOptions options_;
+  std::size_t turn_ = 0;              // calls so far; chooses what the inputs hold
+  std::vector<std::uint64_t> wrong_;  // per lane
+  std::vector<long> calls_;           // per batch and lane
+};
+
+}  // namespace tutti::bench

@@ -1,0 +1,148 @@
+// The command line of tutti-bench: every input works as documented or is refused in one line.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "bench/arguments.hpp"
+
+namespace tutti::bench {
+namespace {
+
+std::vector<std::string> words(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> result;
+  for (std::string word; in >> word;) result.push_back(word);
+  return result;
+}
+
+constexpr std::size_t kPlenty = std::size_t{1} << 40;
+
+// What is said about the arguments; empty if they are good.
+std::string refusal(const std::vector<std::string>& arguments, int ranks = 2, std::size_t free = kPlenty) {
+  try {
+    check_bench(parse_bench(arguments), ranks, free);
+    return "";
+  } catch (const ArgumentError& error) {
+    return error.what();
+  }
+}
+
+std::string refusal(const std::string& line, int ranks = 2, std::size_t free = kPlenty) {
+  return refusal(words(line), ranks, free);
+}
+
+std::vector<std::size_t> sizes(const std::string& line, Operation operation, int ranks) {
+  std::vector<std::size_t> result;
+  for (const Case& c : cases_of(parse_bench(words(line)), operation, ranks, false)) result.push_back(c.bytes);
+  return result;
+}
+
+TEST(BenchArguments, OfTheDocumentationAreAccepted) {
+  for (const char* line : {
+           "all_reduce",
+           "all",
+           "all_reduce -b 8 -e 64M -f 2 --backend native,mpi --memory peer-mapped,any --algorithm auto",
+           "all_reduce,all_gather -b 64M -e 70M -i 2M",
+           "sendrecv -n 20 -w 0 -c 0",
+           "broadcast -r 1 -d half --steady --rounds 5",
+           "reduce_scatter -o avg --in-place both -f 1.5",
+           "barrier",
+           "all_reduce -b 128M",
+       })
+    EXPECT_EQ(refusal(line), "") << line;
+}
+
+TEST(BenchArguments, ThatAreWrongAreRefusedInOneLineThatNamesThem) {
+  const std::pair<const char*, const char*> table[] = {
+      {"", "which collective"},
+      {"all_redcue", "all_redcue"},
+      {"all_reduce,", "collective ''"},
+      {"all_reduce surplus", "surplus"},
+      {"all_reduce --frobnicate", "--frobnicate"},
+      {"all_reduce -b 8 -e 4", "above"},
+      {"all_reduce -b 128M -e 64M", "above"},
+      {"all_reduce -b 0", "-b 0"},
+      {"all_reduce -f 1", "-f '1'"},
+      {"all_reduce -f 1 -i 0", "exclude"},
+      {"all_reduce -f 0", "-f '0'"},
+      {"all_reduce -f nan", "-f 'nan'"},
+      {"all_reduce -f 1e3", "-f '1e3'"},
+      {"all_reduce -i 0", "-i 0"},
+      {"all_reduce -b 1 -e 64M -i 2", "more than 1000 sizes"},
+      {"all_reduce -n 0", "-n '0'"},
+      {"all_reduce -n 1.5", "-n '1.5'"},
+      {"all_reduce -g 0", "-g"},
+      {"all_reduce -g 99", "-g"},
+      {"all_reduce -t 0", "-t"},
+      {"all_reduce -c 2", "-c '2'"},
+      {"all_reduce --rounds 0", "--rounds '0'"},
+      {"all_reduce -b 1T", "1T"},
+      {"all_reduce -b 8KB", "8KB"},
+      {"all_reduce -b -8", "-8"},
+      {"all_reduce -b 0x10", "0x10"},
+      {"all_reduce -b 1e6", "1e6"},
+      {"all_reduce -r 2", "-r 2"},
+      {"all_reduce -r -1", "-1"},
+      {"all_reduce -d f8", "f8"},
+      {"all_reduce -o mean", "mean"},
+      {"all_reduce --backend nccl", "not in this version"},
+      {"all_reduce --backend carrier-pigeon", "carrier-pigeon"},
+      {"all_reduce --memory shared", "shared"},
+      {"all_reduce --algorithm magic", "magic"},
+      {"all_reduce --in-place maybe", "maybe"},
+      {"all_reduce --json no/such/folder/file.json", "no/such/folder/file.json"},
+      {"reduce_scatter -b 4 -e 4", "at least 8 bytes"},
+  };
+  for (const auto& [line, named] : table) {
+    const std::string said = refusal(line);
+    EXPECT_NE(said.find(named), std::string::npos) << "arguments: " << line << "\nsaid: " << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << "arguments: " << line << "\nsaid: " << said;
+  }
+  EXPECT_NE(refusal({"all_reduce", "-b", ""}).find("-b ''"), std::string::npos);
+  EXPECT_NE(refusal({"all_reduce", "-b", "8 K"}).find("8 K"), std::string::npos);
+  EXPECT_NE(refusal("send_recv", 1).find("two ranks"), std::string::npos);
+}
+
+TEST(BenchArguments, BeyondTheMemoryAreRefusedWithBytesNeededAndFree) {
+  // 64 MiB in and out, two ranks, two kinds of memory.
+  const std::size_t needed = std::size_t{512} << 20;
+  EXPECT_EQ(refusal("all_reduce -e 64M", 2, needed), "");
+  const std::string said = refusal("all_reduce -e 64M", 2, needed - 1);
+  EXPECT_NE(said.find("536870912 bytes"), std::string::npos) << said;
+  EXPECT_NE(said.find("536870911 bytes"), std::string::npos) << said;
+  EXPECT_NE(refusal("all_reduce -b 8589934591G -e 8589934591G").find("needs"), std::string::npos);
+  EXPECT_EQ(refusal("all_gather -e 64M --memory any", 4, std::size_t{4 * (64 + 16)} << 20), "");
+  EXPECT_NE(refusal("all_gather -e 64M --memory any", 4, (std::size_t{4 * (64 + 16)} << 20) - 1), "");
+}
+
+TEST(BenchArguments, GiveTheSizesThatTheTableShows) {
+  using Sizes = std::vector<std::size_t>;
+  EXPECT_EQ(sizes("all_reduce -b 8 -e 64M", Operation::all_reduce, 2).size(), 24u);
+  EXPECT_EQ(sizes("all_reduce -b 64M -e 70M -i 2M", Operation::all_reduce, 2),
+            (Sizes{64 << 20, 66 << 20, 68 << 20, 70 << 20}));
+  EXPECT_EQ(sizes("reduce_scatter -b 4 -e 128", Operation::reduce_scatter, 8), (Sizes{32, 64, 128}))
+      << "sizes below one element per rank are left out";
+  EXPECT_EQ(sizes("all_reduce -b 8 -e 16 -i 1", Operation::all_reduce, 2), (Sizes{8, 12, 16}))
+      << "sizes that come to the same are one row";
+  EXPECT_EQ(sizes("barrier", Operation::barrier, 2), (Sizes{0}));
+}
+
+TEST(BenchArguments, ForBothPlacesMeasureOncePerPlaceWhereThereIsAChoice) {
+  const BenchArguments both = parse_bench(words("all --in-place both -b 8 -e 8"));
+  EXPECT_EQ(cases_of(both, Operation::all_reduce, 2, false).size(), 1u);
+  EXPECT_EQ(cases_of(both, Operation::all_reduce, 2, true).size(), 1u);
+  EXPECT_EQ(cases_of(both, Operation::broadcast, 2, false).size(), 1u);
+  EXPECT_EQ(cases_of(both, Operation::broadcast, 2, true).size(), 0u);
+  const BenchArguments in = parse_bench(words("all --in-place in -b 8 -e 8"));
+  EXPECT_EQ(cases_of(in, Operation::broadcast, 2, true).size(), 1u);
+}
+
+TEST(BenchArguments, AskingForHelpGetIt) {
+  const auto help = parse_bench({"-h"}).help;
+  ASSERT_TRUE(help);
+  for (const char* part : {"examples", "--backend", "--json", "-b", "busbw"})
+    EXPECT_NE(help->find(part), std::string::npos) << part;
+}
+
+}  // namespace
+}  // namespace tutti::bench

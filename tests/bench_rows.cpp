@@ -1,0 +1,185 @@
+// From rounds to rows: ratios, placements, close races; and what is printed of them.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bench/report.hpp"
+#include "bench/rows.hpp"
+#include "bench/table.hpp"
+
+namespace tutti::bench {
+namespace {
+
+class Named : public Contender {
+ public:
+  explicit Named(std::string backend) : backend_(std::move(backend)) {}
+  std::string backend() const override { return backend_; }
+  std::string asked_algorithm() const override { return backend_ == "native" ? "auto" : "default"; }
+  std::string algorithm(const Case&) const override { return backend_ == "native" ? "two_shot" : "default"; }
+  void run(const Case&, const Buffers&) override {}
+
+ private:
+  std::string backend_;
+};
+
+class RowsOfTwo : public testing::Test {
+ protected:
+  Named native_{"native"}, mpi_{"mpi"};
+  std::vector<Lane> lanes_ = {{&native_, MemoryKind::any, {}}, {&mpi_, MemoryKind::any, {}}};
+  Case case_ = [] {
+    Case shape;
+    shape.ranks = 2;
+    return case_of(1 << 20, shape);
+  }();
+
+  static void add(Rows& rows, int count, Placement placement, double native, double mpi) {
+    for (int i = 0; i < count; ++i) rows.add({placement, placement == Placement::near ? 55. : 240., {native, mpi}});
+  }
+};
+
+TEST_F(RowsOfTwo, HaveTheMedianOfPerRoundRatiosNotTheRatioOfMedians) {
+  Rows rows(case_, lanes_, 3);
+  rows.add({Placement::near, 50, {1e-6, 2e-6}});
+  rows.add({Placement::near, 50, {2e-6, 10e-6}});
+  rows.add({Placement::near, 50, {10e-6, 11e-6}});
+  const std::vector<Row> built = rows.build(nullptr);
+  ASSERT_EQ(built.size(), 2u);
+  EXPECT_DOUBLE_EQ(built[0].seconds, 2e-6);
+  EXPECT_DOUBLE_EQ(built[0].seconds_min, 1e-6);
+  EXPECT_DOUBLE_EQ(built[0].seconds_max, 10e-6);
+  EXPECT_DOUBLE_EQ(built[0].ratio.at("mpi").median, 2.0);
+  EXPECT_DOUBLE_EQ(built[0].ratio.at("mpi").low, 1.1);
+  EXPECT_DOUBLE_EQ(built[0].ratio.at("mpi").high, 5.0);
+  EXPECT_TRUE(built[1].ratio.empty()) << "only native rows are compared";
+}
+
+TEST_F(RowsOfTwo, OfNearAndFarAreReportedApart) {
+  Rows rows(case_, lanes_, 15);
+  add(rows, 15, Placement::near, 1e-6, 3e-6);
+  add(rows, 15, Placement::far, 2e-6, 4e-6);
+  add(rows, 2, Placement::mixed, 9e-6, 1e-6);
+  const std::vector<Row> built = rows.build(nullptr);
+  ASSERT_EQ(built.size(), 4u);
+  EXPECT_EQ(built[0].placement, Placement::near);
+  EXPECT_DOUBLE_EQ(built[0].ratio.at("mpi").median, 3);
+  EXPECT_EQ(built[2].placement, Placement::far);
+  EXPECT_DOUBLE_EQ(built[2].ratio.at("mpi").median, 2);
+  EXPECT_DOUBLE_EQ(built[2].placement_ns, 240);
+  EXPECT_EQ(built[2].rounds, 15);
+}
+
+TEST_F(RowsOfTwo, OfTooFewRoundsAreLeftOutAndTold) {
+  Rows rows(case_, lanes_, 15);
+  add(rows, 15, Placement::far, 1e-6, 3e-6);
+  add(rows, 2, Placement::near, 2e-6, 1e-6);
+  std::vector<std::string> notes;
+  const std::vector<Row> built = rows.build(&notes);
+  ASSERT_EQ(built.size(), 2u);
+  EXPECT_EQ(built[0].rounds, 15);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("2 rounds with near cores"), std::string::npos) << notes[0];
+}
+
+TEST_F(RowsOfTwo, FallBackToAllRoundsWhereNoPlacementHasEnough) {
+  Rows rows(case_, lanes_, 15);
+  add(rows, 8, Placement::far, 1e-6, 3e-6);
+  add(rows, 8, Placement::near, 1e-6, 3e-6);
+  const std::vector<Row> built = rows.build(nullptr);
+  ASSERT_EQ(built.size(), 2u);
+  EXPECT_EQ(built[0].placement, Placement::mixed);
+  EXPECT_EQ(built[0].rounds, 16);
+}
+
+TEST_F(RowsOfTwo, AreCloseIfTheIntervalSpansOneAndThenComeFromTheLongerRun) {
+  Rows rows(case_, lanes_, 6);
+  for (double mpi : {0.8, 0.9, 1.1, 1.2, 0.9, 1.1}) rows.add({Placement::near, 50, {1e-6, mpi * 1e-6}});
+  EXPECT_EQ(rows.close_races(), std::vector<std::size_t>{0});
+  Rows longer(case_, lanes_, 30);
+  add(longer, 30, Placement::near, 1e-6, 1.05e-6);
+  EXPECT_TRUE(longer.close_races().empty());
+  rows.replace({0}, longer);
+  EXPECT_TRUE(rows.close_races().empty());
+  const std::vector<Row> built = rows.build(nullptr);
+  ASSERT_EQ(built.size(), 2u);
+  EXPECT_EQ(built[0].rounds, 30);
+  EXPECT_DOUBLE_EQ(built[0].ratio.at("mpi").median, 1.05);
+  EXPECT_EQ(built[1].rounds, 6);
+}
+
+TEST_F(RowsOfTwo, ThatAreClearlySlowerAreNotRunAgain) {
+  Rows rows(case_, lanes_, 15);
+  add(rows, 15, Placement::near, 2e-6, 1e-6);
+  EXPECT_TRUE(rows.close_races().empty());
+}
+
+TEST_F(RowsOfTwo, OfPingPongCountOneWay) {
+  Case shape;
+  shape.ranks = 2;
+  shape.operation = Operation::send_recv;
+  Rows rows(case_of(1024, shape), lanes_, 1);
+  add(rows, 1, Placement::near, 4e-6, 6e-6);
+  EXPECT_DOUBLE_EQ(rows.build(nullptr)[0].seconds, 2e-6);
+  EXPECT_DOUBLE_EQ(rows.build(nullptr)[0].ratio.at("mpi").median, 1.5);
+}
+
+TEST_F(RowsOfTwo, AreWrittenWithTheKeysThatReadersExpect) {
+  Rows rows(case_, lanes_, 15);
+  add(rows, 15, Placement::far, 100e-6, 300e-6);
+  const auto json = nlohmann::json::parse(report({"a CPU", 2, 23.5, {}, "an MPI"}, "tutti bench", rows.build(nullptr)));
+  EXPECT_EQ(json.at("machine").at("cpu"), "a CPU");
+  EXPECT_EQ(json.at("machine").at("gpus"), nlohmann::json::array());
+  EXPECT_EQ(json.at("command"), "tutti bench");
+  ASSERT_EQ(json.at("rows").size(), 2u);
+  const auto& row = json.at("rows")[0];
+  EXPECT_EQ(row.at("collective"), "all_reduce");
+  EXPECT_EQ(row.at("backend"), "native");
+  EXPECT_EQ(row.at("algorithm"), "two_shot");
+  EXPECT_EQ(row.at("memory"), "any");
+  EXPECT_EQ(row.at("ranks"), 2);
+  EXPECT_EQ(row.at("bytes"), 1 << 20);
+  EXPECT_EQ(row.at("count"), 1 << 18);
+  EXPECT_EQ(row.at("type"), "f32");
+  EXPECT_EQ(row.at("op"), "sum");
+  EXPECT_EQ(row.at("root"), -1);
+  EXPECT_EQ(row.at("in_place"), false);
+  EXPECT_NEAR(row.at("time_us"), 100, 1e-9);
+  EXPECT_NEAR(row.at("time_us_min"), 100, 1e-9);
+  EXPECT_NEAR(row.at("time_us_max"), 100, 1e-9);
+  EXPECT_NEAR(row.at("algbw"), 10.48576, 1e-9);
+  EXPECT_NEAR(row.at("busbw"), 10.48576, 1e-9);
+  EXPECT_EQ(row.at("wrong"), 0);
+  EXPECT_NEAR(row.at("ratio").at("mpi"), 3, 1e-9);
+  EXPECT_EQ(row.at("placement_ns"), 240);
+  EXPECT_EQ(json.at("rows")[1].at("ratio"), nlohmann::json::object());
+}
+
+TEST_F(RowsOfTwo, ArePrintedInColumnsThatLineUp) {
+  Rows rows(case_, lanes_, 15);
+  add(rows, 15, Placement::far, 123456e-6, 1234567e-6);
+  const std::vector<Row> built = rows.build(nullptr);
+  std::istringstream header(section_header(case_));
+  std::string skip, titles;
+  std::getline(header, skip);
+  std::getline(header, skip);
+  std::getline(header, titles);
+  const std::string line = table_line(built[0], false);
+  EXPECT_EQ(titles.find("time") + 4, line.find("123456") + 6) << titles << "\n" << line;
+  EXPECT_EQ(titles.find("#wrong") + 5, line.find(" 0 ", titles.find("#wrong")) + 1) << titles << "\n" << line;
+  EXPECT_EQ(titles.find("placement"), line.find("far")) << titles << "\n" << line;
+  EXPECT_NE(line.find("10.0"), std::string::npos) << line;
+}
+
+TEST_F(RowsOfTwo, AreSummedUpWithTheSlowestRatio) {
+  Rows rows(case_, lanes_, 1);
+  add(rows, 1, Placement::near, 2e-6, 1e-6);
+  std::vector<Row> built = rows.build(nullptr);
+  EXPECT_NE(table_footer(built, true).find("in 0 of 1 rows; least ratio 0.50"), std::string::npos)
+      << table_footer(built, true);
+  EXPECT_NE(table_footer(built, true).find("0 OK"), std::string::npos);
+  built[0].wrong = 3;
+  EXPECT_NE(table_footer(built, true).find("3 FAILED"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::bench
