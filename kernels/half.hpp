@@ -31,7 +31,7 @@ TUTTI_HD float to_float(f16 value) {
   const std::uint32_t exponent = bits & 0x0f800000u;
   bits += (127 - 15) << 23;
   if (exponent == 0x0f800000u) {
-    bits += (127 - 15 + 1) << 23;  // the largest exponent of f32 too: infinity or NaN
+    bits += (127 - 15) << 23;  // the largest exponent of f32 too: infinity or NaN
     if (bits & 0x007fffffu) bits |= 0x00400000u;
   } else if (exponent == 0) {
     // One normal f32 minus another gives the subnormal exactly, even where subnormal f32 are flushed to zero.
