@@ -27,7 +27,7 @@ CUDA_NAME = re.compile(
     r"|<<<|#\s*include\s*[<\"](cuda|cublas|nccl|nvtx3)")
 # What both compilers read is marked by two macros, and they have a home each.
 BOTH_NAME = re.compile(r"\b(__CUDACC__|__CUDA_ARCH__|__host__|__device__)\b")
-BOTH_HOMES = ("kernels/types.hpp", "kernels/views.hpp")
+BOTH_HOMES = ("kernels/types.hpp", "kernels/views.hpp", "kernels/half.hpp")
 MPI_FILE = re.compile(r"^collectives/([^/]+/)*[^/]*mpi[^/]*$|^tests/")
 MPI_NAME = re.compile(r"\b(MPI_\w+|OMPI_\w+)\b|#\s*include\s*[<\"]mpi\.h")
 ASM_NAME = re.compile(r"\b(asm|__asm__|__asm)\b")
@@ -63,7 +63,7 @@ def check_source(name, code):
             if CUDA_NAME.search(line):
                 yield f"{where}: only *.cu, *.cuh, *_cuda.* and the NCCL backend name CUDA: {line.strip()}"
             elif BOTH_NAME.search(line) and name not in BOTH_HOMES:
-                yield f"{where}: host and device qualifiers are named only in {' and '.join(BOTH_HOMES)}: {line.strip()}"
+                yield f"{where}: host and device qualifiers are named only in {', '.join(BOTH_HOMES)}: {line.strip()}"
         if ASM_NAME.search(line) and name != ASM_HOME and layer in ("kernels", "collectives", "trainers"):
             yield f"{where}: inline assembly belongs in {ASM_HOME}: {line.strip()}"
         if MPI_NAME.search(line) and not MPI_FILE.search(name):
