@@ -13,7 +13,7 @@ import tempfile
 
 import tracked
 
-SOURCE = re.compile(r"\.(hpp|cpp|h|c|cuh|cu)$")
+SOURCE = re.compile(r"\.(hpp|cpp|inl|h|c|cuh|cu)$")
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

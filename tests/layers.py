@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "bench": r"(kernels|collectives|trainers|bench)/",
     "tests": r"(kernels|collectives|trainers|bench|tests)/",
 }
-SOURCE = re.compile(r"\.(hpp|cpp|h|c|cuh|cu)$")
+SOURCE = re.compile(r"\.(hpp|cpp|inl|h|c|cuh|cu)$")
 CUDA_FILE = re.compile(r"(\.cuh?|_cuda\.\w+)$|^collectives/[^/]*nccl[^/]*$|^tests/emulator/")
 CUDA_NAME = re.compile(
     r"\b(cuda[A-Z]\w*|cu[A-Z][a-z]\w*\s*\(|CUDA_\w+|cublas\w+|nccl[A-Z]\w*|__global__|__shared__|__syncthreads|threadIdx|blockIdx)"
@@ -30,20 +30,21 @@ BOTH_NAME = re.compile(r"\b(__CUDACC__|__CUDA_ARCH__|__host__|__device__)\b")
 BOTH_HOMES = ("kernels/types.hpp", "kernels/views.hpp", "kernels/half.hpp")
 MPI_FILE = re.compile(r"^collectives/([^/]+/)*[^/]*mpi[^/]*$|^tests/")
 MPI_NAME = re.compile(r"\b(MPI_\w+|OMPI_\w+)\b|#\s*include\s*[<\"]mpi\.h")
-ASM_NAME = re.compile(r"\b(asm|__asm__|__asm)\b")
+# An empty text is no instruction but a barrier for the compiler, which host code may need.
+ASM_NAME = re.compile(r"\b(asm|__asm__|__asm)\b(?!\s*(volatile|__volatile__)?\s*\(\s*\"\"\s*[:)])")
 ASM_HOME = "kernels/ptx.cuh"
 BANNED_NAME = re.compile(r"(^|/)(utils?|common|misc|core)(\.|/|$)")
 MACHINE_PATH = re.compile(r"(?<![\w.})>*+?\]])/(work|root|home)/")
 
 
 def code_only(text):
-    """The text with comments and the insides of string literals blanked, line numbers kept, includes kept."""
+    """The text without comments and with "..." in place of every string literal that is not empty; includes are kept."""
 
     def blank(match):
         token = match.group(0)
         if token.lstrip()[0] == "#":
             return token
-        return "\n" * token.count("\n") if token[0] == "/" else '""'
+        return "\n" * token.count("\n") if token[0] == "/" else '""' if token == '""' else '"..."'
 
     pattern = r"^[ \t]*#[ \t]*include[^\n]*|//[^\n]*|/\*.*?\*/|R\"\((?:.*?)\)\"|\"(?:\\.|[^\"\\\n])*\""
     return re.sub(pattern, blank, text, flags=re.S | re.M)
@@ -102,6 +103,7 @@ CLEAN = {
     "kernels/ring.hpp": '#include <cstddef>\n#include "kernels/types.hpp"\n// cudaMalloc, MPI_Send: only a comment\n',
     "kernels/types.hpp": "#ifdef __CUDACC__\n#define TUTTI_HD __host__ __device__\n#endif\n",
     "kernels/ptx.cuh": '__device__ inline void f() { asm volatile("membar.sys;"); }\n',
+    "kernels/block.hpp": 'inline void f() { asm volatile(""); asm volatile("" ::: "memory"); }\n',
     "kernels/launch.cu": '#include "kernels/ring.hpp"\n__global__ void f() {}\n',
     "collectives/tutti.hpp": '#include "kernels/types.hpp"\nconst char* const text = "MPI_Init \\" cudaMalloc";\n',
     "collectives/bootstrap_mpi.cpp": "#include <mpi.h>\nvoid f() { MPI_Init(nullptr, nullptr); }\n",
@@ -128,6 +130,8 @@ PLANTED = [
     ("kernels/a.hpp", "__global__ void f();\n", "name CUDA"),
     ("kernels/a.hpp", "__device__ void f();\n", "qualifiers are named only"),
     ("kernels/a.cuh", 'inline void f() { asm volatile("membar.sys;"); }\n', "inline assembly"),
+    ("kernels/a.hpp", 'inline void f() { asm("nop"); }\n', "inline assembly"),
+    ("kernels/a.inl", 'inline void f() { asm volatile("" "pause" ::: "memory"); }\n', "inline assembly"),
     ("collectives/a_cuda.cpp", 'void f() { __asm__("nop"); }\n', "inline assembly"),
     ("collectives/a.cpp", "/* a\ncomment */ void f() { MPI_Barrier(MPI_COMM_WORLD); }\n", "name MPI"),
     ("kernels/mpi.hpp", "#include <mpi.h>\n", "name MPI"),
