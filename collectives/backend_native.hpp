@@ -30,7 +30,7 @@ class NativeBackend : public Backend {
   void announce(const Call& call);
   Call call_for(const Request& request, const Plan& plan);
   int chain_of(const Request& request) const;
-  StorePolicy stores_for(const Request& request) const;
+  StorePolicy stores_for(const Request& request);
   bool ended(const Launch& launch);
   void throw_if_failed() const;
 
@@ -39,8 +39,12 @@ class NativeBackend : public Backend {
   std::shared_ptr<SharedSegment> arena_;
   Team team_;
   Launches launches_;
-  std::uint64_t calls_ = 0;             ///< collectives so far
-  std::size_t cache_bytes_;             ///< the last-level cache
+  std::uint64_t calls_ = 0;  ///< collectives so far
+  std::size_t cache_bytes_;  ///< the last-level cache
+  Nearness nearness_;
+  bool watches_nearness_;  ///< ranks that share a core measure their scheduler, not their caches
+  bool far_ = false;
+  std::uint64_t looks_ = 0;
   std::shared_ptr<const Error> error_;  ///< set once, then every call throws it
 };
 

@@ -58,6 +58,9 @@ class Progress {
   Progress(int spins, std::chrono::nanoseconds timeout);
   ~Progress();
 
+  /// True if waits poll for long: every rank has a core of its own.
+  bool spins() const { return spins_ > 100; }
+
   void add(Launches* launches);
   void remove(Launches* launches);
 

@@ -5,6 +5,8 @@ namespace tutti {
 Memory HostBlock::enter(const Call& call, Reach reach) {
   if (failed()) return Memory::failed;
   publish();
+  const bool timed = stores_.nearness && call.count * call.element() >= kLeastStreamed;
+  const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   std::uint64_t& entered = sent_base({Purpose::enter, rank()});  // one count for all peers: everyone enters every call
   const std::uint64_t number = ++entered;
   for_each(kAll, [&](int peer) {
@@ -38,6 +40,10 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     if (reads || (reach == Reach::root_in && peer == call.peer)) mapped &= in.mapped();
     if (writes) mapped &= out.mapped();
     if (reach == Reach::stable_in) mapped &= in.bits != out.bits;
+  }
+  if (timed) {
+    stores_.nearness->sample(static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start).count()));
+    std::atomic_ref(board(rank())->exchange_ns).store(stores_.nearness->least_ns(), std::memory_order_relaxed);
   }
   if (!mapped) return Memory::staged;
 

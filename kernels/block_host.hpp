@@ -9,6 +9,7 @@
 
 #include "kernels/block.hpp"
 #include "kernels/host_loops.hpp"
+#include "kernels/nearness.hpp"
 
 namespace tutti {
 
@@ -31,10 +32,11 @@ struct Waiting {
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
 };
 
-/// Where large stores go: past the cache when the call's footprint exceeds it.
+/// Where stores of some length go: through the cache, or past it.
 struct StorePolicy {
-  host::Stores buffers = host::Stores::cached;  ///< users' memory
-  host::Stores slots = host::Stores::cached;    ///< staging slots
+  host::Stores buffers = host::Stores::cached;  ///< this rank's memory: past the cache if the call exceeds the cache
+  host::Stores shared = host::Stores::cached;   ///< slots and peers' buffers: past it if the peers are far
+  Nearness* nearness = nullptr;                 ///< told how long arrivals take; may be null
 };
 
 /// Why a block failed, for the message.
@@ -209,7 +211,10 @@ class HostBlock : public Connections {
   host::Stores gather(const View& view, char** places, std::size_t bytes) {
     for (int i = 0; i < view.count; ++i) places[i] = view.at(i);
     if (bytes < kLeastStreamed) return host::Stores::cached;
-    const host::Stores stores = is_slot(places[view.count - 1]) ? stores_.slots : stores_.buffers;
+    const bool peers_buffers = view.table != nullptr;
+    const host::Stores stores = is_slot(places[view.count - 1])                              ? stores_.shared
+                                : peers_buffers && stores_.shared == host::Stores::streaming ? stores_.shared
+                                                                                             : stores_.buffers;
     streamed_ |= stores == host::Stores::streaming;
     return stores;
   }

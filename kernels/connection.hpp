@@ -97,6 +97,7 @@ struct alignas(kLine) Board {
   std::uint64_t number;  ///< of the collective it is in, or was in last
   Description description;
   std::uint64_t elements;
+  std::uint64_t exchange_ns;  ///< CPU: how long an exchange took at least, lately; steers store policies only
 };
 
 /// What a communicator's arenas have room for; equal on all ranks.

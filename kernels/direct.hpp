@@ -31,7 +31,8 @@ TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
   const int n = block.size(), me = block.rank(), slots = block.geometry().slots;
   if (block.enter(call, Reach::both) == Memory::peer_mapped) {
     const Range mine = Chunks(block, call, true, block.geometry().slot_bytes).band(me);
-    block.reduce(block.all_out(mine.begin * width), block.all_in(mine.begin * width), mine.size(), call.reduction);
+    const std::size_t at = mine.begin * width;
+    block.reduce(block.all_out(at), block.all_in(at), mine.size(), call.reduction);
     block.leave();
     return;
   }
