@@ -1,0 +1,328 @@
+#include "kernels/block_model.hpp"
+
+#include <cstring>
+
+#include "kernels/arithmetic.hpp"
+
+namespace tutti {
+
+static_assert(Block<ModelBlock>);
+
+namespace {
+
+using model::Defect;
+using model::Word;
+
+constexpr std::size_t kTag = sizeof(std::uint64_t);
+
+const char* name_of(Purpose purpose) {
+  constexpr const char* names[kPurposes] = {"data", "credit", "enter", "leave", "p2p_data", "p2p_credit"};
+  return names[static_cast<int>(purpose)];
+}
+
+std::uint64_t& tag_in(char* line) { return *reinterpret_cast<std::uint64_t*>(line + kPacketLine); }
+char* payload_in(char* line, std::size_t bytes) { return bytes <= kPacketLine ? line : line + kLine; }
+std::uint64_t tag_of(const Call& call, std::uint64_t use) {
+  return static_cast<std::uint64_t>(packet_fingerprint(call)) << 32 | Connections::packet_tag(use);
+}
+
+/// The reduction of the sources, in their order, one element after the other.
+std::vector<char> reduced(const std::vector<const char*>& sources, std::size_t n, const Reduction& reduction) {
+  std::vector<char> result(n * size_of(reduction.type));
+  const auto with = [&](auto tag, auto op, auto accumulator) {
+    using T = typename decltype(tag)::type;
+    using A = typename decltype(accumulator)::type;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto element = [&](const char* source) {
+        T value;
+        std::memcpy(&value, source + i * sizeof(T), sizeof value);
+        return widen<A>(value);
+      };
+      A sum = element(sources[0]);
+      for (std::size_t s = 1; s < sources.size(); ++s) sum = combine<op()>(sum, element(sources[s]));
+      const T value = finish<T>(sum, reduction.divisor);
+      std::memcpy(result.data() + i * sizeof(T), &value, sizeof value);
+    }
+  };
+  dispatch(reduction.type, reduction.op, [&](auto tag, auto op) {
+    using T = typename decltype(tag)::type;
+    reduction.divisor > 1 ? with(tag, op, Tag<Accumulator<T, true>>{}) : with(tag, op, Tag<Accumulator<T>>{});
+  });
+  return result;
+}
+
+}  // namespace
+
+/// Every word begins here: others may run first. False if the word is to do nothing.
+bool ModelBlock::begin(Word word, Flags flags) {
+  if (failed_) return false;
+  word_ = word;
+  ++me_.ordinal;
+  model_.pause(me_);
+  return !model_.omitted_ || !model_.omitted_({me_.kernel, rank(), index(), word, flags, me_.ordinal});
+}
+
+/// One peer, or all in an order of chance: on a GPU different lanes do it.
+template <class F>
+void ModelBlock::for_each(int peer, F f) {
+  if (peer != kAll) return f(peer);
+  const auto others = static_cast<std::uint64_t>(size() - 1);
+  if (others == 0) return;
+  const auto first = static_cast<int>(model_.random(others));
+  for (int i = 0; i < size() - 1; ++i) {
+    if (i > 0) model_.pause(me_);
+    f((rank() + 1 + (first + i) % (size() - 1)) % size());
+  }
+}
+
+/// An access of this word. `remember`: a later word of this block must not touch the memory before a barrier.
+bool ModelBlock::touch(const void* at, std::size_t bytes, bool write, bool remember) {
+  if (bytes == 0) return true;
+  const auto begin = reinterpret_cast<std::uintptr_t>(at), end = begin + bytes;
+  for (const Touch& t : touched_) {
+    if (t.ordinal == me_.ordinal || t.begin >= end || begin >= t.end || !(t.write || write)) continue;
+    model_.find(Defect::missing_sync, model_.text_of(me_) + " " + model::name_of(word_) +
+                                          (write ? ", writes " : ", reads ") + model_.text_of(begin, end) +
+                                          " after word " + std::to_string(t.ordinal) + ", " + model::name_of(t.word) +
+                                          (t.write ? ", wrote" : ", read") + " it, with no barrier in between");
+  }
+  if (remember) touched_.push_back({begin, end, write, me_.ordinal, word_});
+  return model_.access(me_, word_, at, bytes, write);
+}
+
+/// The contract of copy and reduce: a place equals what is read, or has nothing of it.
+bool ModelBlock::apart(const char* to, const char* from, std::size_t bytes) {
+  if (to == from || to + bytes <= from || from + bytes <= to) return true;
+  model_.find(Defect::stray, model_.text_of(me_) + " " + model::name_of(word_) + ", writes what overlaps its source");
+  return false;
+}
+
+void ModelBlock::copy(View to, const void* from, std::size_t bytes) {
+  if (!begin(Word::copy) || bytes == 0) return;
+  const char* const source = static_cast<const char*>(from);
+  bool right = touch(source, bytes, false);
+  for (int i = 0; i < to.count; ++i) right &= touch(to.at(i), bytes, true) && apart(to.at(i), source, bytes);
+  if (!right) return;
+  const std::vector<char> data(source, source + bytes);
+  for (int i = 0; i < to.count; ++i) {
+    if (i > 0) model_.pause(me_);
+    std::memcpy(to.at(i), data.data(), bytes);
+  }
+}
+
+void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& reduction) {
+  if (!begin(Word::reduce) || n == 0) return;
+  const std::size_t bytes = n * size_of(reduction.type);
+  bool right = true;
+  std::vector<const char*> sources;
+  for (int s = 0; s < from.count; ++s) {
+    sources.push_back(from.at(s));
+    right &= touch(from.at(s), bytes, false);
+  }
+  for (int i = 0; i < to.count; ++i) {
+    right &= touch(to.at(i), bytes, true);
+    for (const char* source : sources) right &= apart(to.at(i), source, bytes);
+  }
+  if (!right) return;
+  const std::vector<char> result = reduced(sources, n, reduction);
+  for (int i = 0; i < to.count; ++i) {
+    if (i > 0) model_.pause(me_);
+    std::memcpy(to.at(i), result.data(), bytes);
+  }
+}
+
+Memory ModelBlock::enter(const Call& call, Reach reach) {
+  if (!begin(Word::enter)) return failed_ ? Memory::failed : Memory::staged;
+  touched_.clear();
+  const std::uint64_t number = ++sent_base({Purpose::enter, rank()});
+  const auto header = [](Entry& entry) { return reinterpret_cast<char*>(&entry) + kTag; };
+  for_each(kAll, [&](int peer) {
+    Entry& mine = *entry(peer, number, rank());
+    if (!model_.access(me_, word_, header(mine), sizeof(Entry) - kTag, true)) return;
+    mine.description = call.description;
+    mine.elements = call.count;
+    mine.number = call.number;
+    mine.in = call.in_place;
+    mine.out = call.out_place;
+    model_.pause(me_);
+    model_.publish(me_, &mine.count, number, false);
+  });
+
+  const bool reads = reach == Reach::in || reach == Reach::stable_in || reach == Reach::both;
+  const bool writes = reach == Reach::out || reach == Reach::both;
+  const auto matters = [&](int peer) { return reads || (reach == Reach::root_in && peer == call.peer); };
+  bool mapped = reach != Reach::nothing;
+  const auto consider = [&](int peer, Place in, Place out) {
+    if (matters(peer)) mapped &= in.mapped();
+    if (writes) mapped &= out.mapped();
+    if (reach == Reach::stable_in) mapped &= in.bits != out.bits;
+  };
+  consider(rank(), call.in_place, call.out_place);
+  for_each(kAll, [&](int peer) {
+    Entry& theirs = *entry(rank(), number, peer);
+    if (failed_ || !await(theirs.count, number, false, "enter", peer, number - 1)) return;
+    model_.access(me_, word_, header(theirs), sizeof(Entry) - kTag, false);
+    if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
+      return fail("rank " + std::to_string(peer) + " has entered another call");
+    consider(peer, theirs.in, theirs.out);
+  });
+  if (failed_) return Memory::failed;
+  if (!mapped) return Memory::staged;
+
+  for (int peer = 0; peer < size(); ++peer) {
+    const bool own = peer == rank();
+    const Entry& theirs = *entry(rank(), number, peer);
+    char* const in = !matters(peer) ? nullptr : own ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
+    char* const out = !writes ? nullptr : own ? call.out : resolve(theirs.out, peer);
+    if ((matters(peer) && !in) || (writes && !out)) {
+      fail("a buffer of rank " + std::to_string(peer) + " is not mapped here");
+      return Memory::failed;
+    }
+    in_table()[peer] = in;
+    out_table()[peer] = out;
+  }
+  return Memory::peer_mapped;
+}
+
+void ModelBlock::leave() {
+  if (!begin(Word::leave)) return;
+  signal_now({Purpose::leave, kAll}, 1);
+  wait_now({Purpose::leave, kAll}, 1);
+  if (failed_) return;
+  for_each(kAll, [&](int peer) {
+    ++sent_base({Purpose::leave, peer});
+    ++received_base({Purpose::leave, peer});
+  });
+}
+
+void ModelBlock::signal(Flags to, Count count) {
+  if (begin(Word::signal, to)) signal_now(to, count);
+}
+void ModelBlock::wait(Flags from, Count count) {
+  if (begin(Word::wait, from)) wait_now(from, count);
+}
+
+void ModelBlock::signal_now(Flags to, Count count) {
+  touched_.clear();
+  for_each(to.peer, [&](int peer) {
+    const std::uint64_t base = sent_base({to.purpose, peer});
+    model_.publish(me_, &flag(peer, to.purpose, rank())->count, base + static_cast<std::uint64_t>(count), false);
+  });
+}
+
+void ModelBlock::wait_now(Flags from, Count count) {
+  touched_.clear();
+  for_each(from.peer, [&](int peer) {
+    const std::uint64_t base = received_base({from.purpose, peer});
+    const std::uint64_t wanted = base + static_cast<std::uint64_t>(count);
+    if (failed_ || static_cast<Count>(wanted) <= 0) return;  // of before the communicator's first call
+    await(flag(rank(), from.purpose, peer)->count, wanted, false, name_of(from.purpose), peer, base);
+  });
+}
+
+bool ModelBlock::await(const std::uint64_t& flag, std::uint64_t wanted, bool tag, const char* what, int peer,
+                       std::uint64_t base) {
+  if (!model_.await(me_, {.flag = &flag, .wanted = wanted, .tag = tag, .what = what, .peer = peer, .base = base})) {
+    fail(std::string("waited in vain for ") + what + " from rank " + std::to_string(peer));
+    return false;
+  }
+  model_.acquire(me_, &flag, wanted, tag);
+  return true;
+}
+
+void ModelBlock::fail(const std::string& why) {
+  failed_ = true;
+  board(rank())->failed = 1;
+  model_.fail(model_.text_of(me_) + " " + model::name_of(word_) + ": " + why);
+}
+
+void ModelBlock::advance_sent(Flags to, Count count) {
+  if (!begin(Word::advance_sent, to)) return;
+  for_each(to.peer, [&](int peer) { sent_base({to.purpose, peer}) += static_cast<std::uint64_t>(count); });
+}
+void ModelBlock::advance_received(Flags from, Count count) {
+  if (!begin(Word::advance_received, from)) return;
+  for_each(from.peer, [&](int peer) { received_base({from.purpose, peer}) += static_cast<std::uint64_t>(count); });
+}
+void ModelBlock::advance_uses(Region region, Count count) {
+  if (begin(Word::advance_uses)) uses(region) += static_cast<std::uint64_t>(count);
+}
+
+// The two words of packets take an element from, and put it to, the caller's buffers in the same thread: `in` may be
+// `out` although no barrier stands between them.
+void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n) {
+  if (!begin(Word::put_packets)) return;
+  const std::uint64_t use = uses(Region::packets);
+  const std::size_t bytes = n * call.element();
+  if (bytes > geometry().packet_bytes)
+    return model_.find(Defect::stray, model_.text_of(me_) + " put_packets of " + std::to_string(bytes) +
+                                          " bytes, where only " + std::to_string(geometry().packet_bytes) + " fit");
+  if (!touch(in, bytes, false, false)) return;
+  for_each(kAll, [&](int peer) {
+    char* const line = packets(peer, use, rank());
+    char* const payload = payload_in(line, bytes);
+    if (!touch(payload, bytes, true)) return;
+    if (bytes) std::memcpy(payload, in, bytes);
+    model_.pause(me_);
+    touch(&tag_in(line), kTag, true);
+    model_.publish(me_, &tag_in(line), tag_of(call, use), true);
+  });
+}
+
+void ModelBlock::reduce_packets(const Call& call, char* out, const char* in, std::size_t n) {
+  if (!begin(Word::reduce_packets)) return;
+  const std::uint64_t use = uses(Region::packets), tag = tag_of(call, use);
+  const std::size_t bytes = n * call.element();
+  std::vector<const char*> sources(static_cast<std::size_t>(size()), in);
+  bool right = touch(in, bytes, false);
+  for_each(kAll, [&](int peer) {
+    char* const line = packets(rank(), use, peer);
+    if (failed_ || !await(tag_in(line), packet_tag(use), true, "packets", peer, 0)) return;
+    right &= touch(&tag_in(line), kTag, false);
+    if (tag_in(line) != tag) return fail("the packets of rank " + std::to_string(peer) + " are of another call");
+    sources[static_cast<std::size_t>(peer)] = payload_in(line, bytes);
+    right &= touch(sources[static_cast<std::size_t>(peer)], bytes, false);
+  });
+  if (failed_ || n == 0 || !right || !touch(out, bytes, true)) return;
+  for (const char* source : sources)
+    if (!apart(out, source, bytes)) return;
+  const std::vector<char> result = reduced(sources, n, call.reduction);
+  std::memcpy(out, result.data(), bytes);
+}
+
+void ModelBlock::wipe_packets() {
+  if (!begin(Word::wipe_packets)) return;
+  for (std::uint64_t half = 0; half < 2; ++half) {
+    for_each(kAll, [&](int peer) {
+      std::uint64_t& tag = tag_in(packets(rank(), half, peer));
+      touch(&tag, kTag, true);
+      tag = 0;
+    });
+  }
+}
+
+void ModelBlock::offer(Entry* slot, const Call& call) {
+  if (!begin(Word::offer) || !touch(slot, sizeof(Entry), true)) return;
+  slot->description = call.description;
+  slot->elements = call.count;
+  slot->number = call.number;
+  slot->in = call.in_place;
+}
+
+Offer ModelBlock::accept(Entry* slot, const Call& call) {
+  if (!begin(Word::accept) || !touch(slot, sizeof(Entry), false)) return {};
+  if (slot->description != call.description || slot->elements != call.count) {
+    fail("rank " + std::to_string(call.peer) + " sends another message");
+    return {};
+  }
+  if (!slot->in.mapped()) return {Memory::staged, nullptr};
+  const char* const source = resolve(slot->in, call.peer);
+  if (!source) fail("the message of rank " + std::to_string(call.peer) + " is not mapped here");
+  return {source ? Memory::peer_mapped : Memory::failed, source};
+}
+
+void ModelBlock::sync() {
+  if (begin(Word::sync)) touched_.clear();
+}
+
+}  // namespace tutti

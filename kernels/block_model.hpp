@@ -1,0 +1,61 @@
+// The model's block: does what each word says, and tells the model which memory it touched and who heard of whom.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kernels/block.hpp"
+#include "kernels/model.hpp"
+
+namespace tutti {
+
+class ModelBlock : public Connections {
+ public:
+  /// From inside the strand's fiber.
+  ModelBlock(model::Model& model, model::Model::Strand& strand, const Team& team, int index, int count)
+      : Connections(team, index, count), model_(model), me_(strand) {}
+
+  void copy(View to, const void* from, std::size_t bytes);
+  void reduce(View to, View from, std::size_t n, const Reduction& reduction);
+  Memory enter(const Call& call, Reach reach);
+  void leave();
+  void signal(Flags to, Count count);
+  void wait(Flags from, Count count);
+  void advance_sent(Flags to, Count count);
+  void advance_received(Flags from, Count count);
+  void advance_uses(Region region, Count count);
+  void put_packets(const Call& call, const char* in, std::size_t n);
+  void reduce_packets(const Call& call, char* out, const char* in, std::size_t n);
+  void wipe_packets();
+  void offer(Entry* slot, const Call& call);
+  Offer accept(Entry* slot, const Call& call);
+  void sync();
+
+  bool failed() const { return failed_; }
+
+ private:
+  /// What a word since the block's last barrier did with some memory.
+  struct Touch {
+    std::uintptr_t begin, end;
+    bool write;
+    std::uint32_t ordinal;
+    model::Word word;
+  };
+
+  bool begin(model::Word word, Flags flags = data(kAll));
+  template <class F>
+  void for_each(int peer, F f);
+  bool touch(const void* at, std::size_t bytes, bool write, bool remember = true);
+  bool apart(const char* to, const char* from, std::size_t bytes);
+  void signal_now(Flags to, Count count);
+  void wait_now(Flags from, Count count);
+  bool await(const std::uint64_t& flag, std::uint64_t wanted, bool tag, const char* what, int peer, std::uint64_t base);
+  void fail(const std::string& why);
+
+  model::Model& model_;
+  model::Model::Strand& me_;
+  model::Word word_ = model::Word::sync;
+  std::vector<Touch> touched_;
+  bool failed_ = false;
+};
+
+}  // namespace tutti

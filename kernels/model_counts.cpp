@@ -1,0 +1,101 @@
+// What must hold of the counts: both ends of a connection advance alike, and flags hold what was sent.
+#include "kernels/model.hpp"
+
+namespace tutti::model {
+namespace {
+
+constexpr const char* kNames[kPurposes] = {"data", "credit", "enter", "leave", "p2p_data", "p2p_credit"};
+
+}  // namespace
+
+Model::Counts Model::counts_of(int rank) const {
+  Counts counts;
+  for (int b = 0; b < geometry().blocks; ++b) {
+    const Connections at(team(rank), b, 1);
+    for (int p = 0; p < kPurposes; ++p) {
+      for (int peer = 0; peer < geometry().ranks; ++peer) {
+        counts.sent.push_back(at.sent_base({static_cast<Purpose>(p), peer}));
+        counts.received.push_back(at.received_base({static_cast<Purpose>(p), peer}));
+      }
+    }
+    for (int region = 0; region < kRegions; ++region) counts.uses.push_back(at.uses(static_cast<Region>(region)));
+  }
+  return counts;
+}
+
+void Model::end_of_call(int rank, bool collective) {
+  if (!failures_.empty()) return;
+  for (int b = 0; b < geometry().blocks; ++b) {
+    const Connections at(team(rank), b, 1);
+    for (int p = 0; p < kPurposes; ++p) {
+      const auto purpose = static_cast<Purpose>(p);
+      for (int peer = 0; peer < geometry().ranks; ++peer) {
+        if (peer == rank) continue;
+        // One count of enters goes to all peers, on the line of the entry.
+        const std::uint64_t sent = at.sent_base({purpose, purpose == Purpose::enter ? rank : peer});
+        const std::uint64_t flag =
+            purpose == Purpose::enter ? at.entry(peer, sent, rank)->count : at.flag(peer, purpose, rank)->count;
+        if (flag != sent)
+          find(Defect::counts, std::string(kNames[p]) + " of block " + std::to_string(b) + " from rank " +
+                                   std::to_string(rank) + " to rank " + std::to_string(peer) + ": " +
+                                   std::to_string(sent) + " sent, the flag holds " + std::to_string(flag));
+      }
+    }
+  }
+  if (!collective) return;
+  calls_[static_cast<std::size_t>(rank)].push_back(counts_of(rank));
+  for (const auto& of_rank : calls_)
+    if (of_rank.empty()) return;
+  std::vector<Counts> ranks;
+  for (auto& of_rank : calls_) {
+    ranks.push_back(std::move(of_rank.front()));
+    of_rank.pop_front();
+  }
+  compare(ranks, false, "after collective call " + std::to_string(compared_++));
+}
+
+void Model::end_of_run() {
+  if (!failures_.empty()) return;
+  std::vector<Counts> ranks;
+  for (int r = 0; r < geometry().ranks; ++r) ranks.push_back(counts_of(r));
+  compare(ranks, true, "at the end");
+}
+
+/// `with_messages`: send and recv too, which ranks call at different points of their programs.
+void Model::compare(const std::vector<Counts>& ranks, bool with_messages, const std::string& when) {
+  const int n = geometry().ranks;
+  const auto at = [&](int block, int purpose, int peer) {
+    return static_cast<std::size_t>((block * kPurposes + purpose) * n + peer);
+  };
+  const auto of = [&](int rank) -> const Counts& { return ranks[static_cast<std::size_t>(rank)]; };
+  const auto expect_equal = [&](std::uint64_t a, std::uint64_t b, const auto& name) {
+    if (a != b) find(Defect::counts, when + ", " + name() + ": " + std::to_string(a) + " and " + std::to_string(b));
+  };
+  for (int b = 0; b < geometry().blocks; ++b) {
+    for (int from = 0; from < n; ++from) {
+      for (int to = 0; to < n; ++to) {
+        for (int p = 0; p < kPurposes; ++p) {
+          const auto purpose = static_cast<Purpose>(p);
+          const bool message = purpose == Purpose::p2p_data || purpose == Purpose::p2p_credit;
+          const auto name = [&] {
+            return std::string(kNames[p]) + " of block " + std::to_string(b) + " sent by rank " + std::to_string(from) +
+                   " and received by rank " + std::to_string(to);
+          };
+          if (purpose == Purpose::enter)
+            expect_equal(of(from).sent[at(b, p, from)], of(to).sent[at(b, p, to)], name);
+          else if (from != to && (with_messages || !message))
+            expect_equal(of(from).sent[at(b, p, to)], of(to).received[at(b, p, from)], name);
+        }
+      }
+      for (int region = 0; region < kRegions; ++region) {
+        const auto i = static_cast<std::size_t>(b * kRegions + region);
+        expect_equal(of(0).uses[i], of(from).uses[i], [&] {
+          return "uses of region " + std::to_string(region) + " of block " + std::to_string(b) +
+                 " on rank 0 and rank " + std::to_string(from);
+        });
+      }
+    }
+  }
+}
+
+}  // namespace tutti::model

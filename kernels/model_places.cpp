@@ -1,0 +1,119 @@
+// Where the model's memory is, and how reports call it.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "kernels/model.hpp"
+
+namespace tutti::model {
+
+char* Model::add_piece(std::size_t bytes, std::string name, int arena, int segment) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t size = std::max<std::size_t>(bytes, 1);
+  // Only arenas promise an alignment; a buffer ends where the sanitizer notices.
+  char* const at =
+      static_cast<char*>(arena >= 0 ? std::aligned_alloc(kPage, ceil_div(size, kPage) * kPage) : std::malloc(size));
+  if (!at) throw std::bad_alloc();
+  memory_.emplace_back(at);
+  std::memset(at, 0, size);
+  const auto begin = reinterpret_cast<std::uintptr_t>(at);
+  pieces_[begin + size] = {begin, begin + size, std::move(name), arena, segment};
+  return at;
+}
+
+char* Model::allocate(int rank, std::size_t bytes) {
+  return add_piece(bytes, "memory of rank " + std::to_string(rank), -1, -1);
+}
+
+int Model::allocate_segment(std::size_t bytes) {
+  const auto ranks = static_cast<std::size_t>(geometry().ranks);
+  const int number = static_cast<int>(segments_.size() / ranks);
+  if (segments_.size() + ranks > segments_.capacity()) throw std::bad_alloc();
+  for (int r = 0; r < geometry().ranks; ++r)
+    segments_.push_back(
+        add_piece(bytes, "segment " + std::to_string(number) + " of rank " + std::to_string(r), -1, number));
+  return number;
+}
+
+char* Model::segment(int number, int rank) const {
+  return segments_[static_cast<std::size_t>(number) * static_cast<std::size_t>(geometry().ranks) +
+                   static_cast<std::size_t>(rank)];
+}
+
+const Model::Piece* Model::piece_of(std::uintptr_t at) const {
+  const auto found = pieces_.upper_bound(at);
+  return found != pieces_.end() && found->second.begin <= at ? &found->second : nullptr;
+}
+
+Place Model::place_of(const void* at) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  const Piece* const piece = piece_of(address);
+  return piece && piece->segment >= 0 ? place(piece->segment, address - piece->begin) : Place{};
+}
+
+/// The buffer, slot, entry or packets that `at` falls into.
+Model::Unit Model::unit_of(std::uintptr_t at) const {
+  const Piece* const piece = piece_of(at);
+  if (!piece) return {at, at};
+  if (piece->arena < 0) return {piece->begin, piece->end, "", piece};
+  const Geometry& g = geometry();
+  const auto ranks = static_cast<std::size_t>(g.ranks), blocks = static_cast<std::size_t>(g.blocks);
+  const auto slots = static_cast<std::size_t>(g.slots), p2p_slots = static_cast<std::size_t>(g.p2p_slots);
+  struct Kind {
+    const char* name;
+    std::size_t at, stride, units;
+    std::size_t per_block;
+  };
+  const Kind kinds[] = {
+      {"entry", layout_.entries, sizeof(Entry), 2 * blocks * ranks, ranks},
+      {"packets", layout_.packets, layout_.packet_stride(), 2 * blocks * ranks, 2 * ranks},
+      {"inbox slot", layout_.inbox, g.slot_bytes, blocks * slots, slots},
+      {"outbox slot", layout_.outbox, g.slot_bytes, blocks * slots, slots},
+      {"message slot", layout_.p2p, layout_.p2p_stride(), blocks * ranks * p2p_slots, ranks * p2p_slots},
+  };
+  const std::size_t offset = at - piece->begin;
+  for (const Kind& k : kinds) {
+    if (k.stride == 0 || offset < k.at || offset >= k.at + k.stride * k.units) continue;
+    const std::size_t i = (offset - k.at) / k.stride;
+    const std::uintptr_t begin = piece->begin + k.at + i * k.stride;
+    return {begin, begin + k.stride, k.name, piece, i % k.per_block, i / k.per_block % blocks};
+  }
+  return {at, at, "no slot", piece};  // flags and counts are no business of copies
+}
+
+std::string Model::text_of(const Strand& s) const {
+  if (s.block < 0) return "the program of rank " + std::to_string(s.rank);
+  return "rank " + std::to_string(s.rank) + " block " + std::to_string(s.block) + " in " + s.kernel + ", word " +
+         std::to_string(s.ordinal) + ",";
+}
+
+std::string Model::text_of(const Mark& mark) const {
+  const Strand& s = strands_[static_cast<std::size_t>(mark.strand)];
+  const std::string who = "rank " + std::to_string(s.rank);
+  const char* const does = mark.write ? "writes" : "reads";
+  if (s.block < 0) return "the caller on " + who + ", around its " + mark.kernel + ", " + does;
+  return who + " block " + std::to_string(s.block) + " in " + mark.kernel + ", word " + std::to_string(mark.ordinal) +
+         " (" + name_of(mark.word) + "), " + does;
+}
+
+std::string Model::text_of(std::uintptr_t begin, std::uintptr_t end) const {
+  const Unit unit = unit_of(begin);
+  const std::string where =
+      "[" + std::to_string(begin - unit.begin) + ", " + std::to_string(end - unit.begin) + ") of ";
+  if (!unit.piece) return where + "no memory of the model";
+  if (!*unit.kind) return where + unit.piece->name;
+  return where + unit.kind + " " + std::to_string(unit.index) + " of block " + std::to_string(unit.block) + " in the " +
+         unit.piece->name;
+}
+
+std::string Model::text_of(const Wait& wait) const {
+  if (!wait.flag) return "its turn";
+  const auto relative = [&](std::uint64_t count) { return std::to_string(static_cast<Count>(count - wait.base)); };
+  std::string text = wait.what;
+  if (wait.peer >= 0) text += " from rank " + std::to_string(wait.peer);
+  return text + ", wants " + relative(wait.wanted) + ", sees " +
+         relative(wait.tag ? static_cast<std::uint32_t>(*wait.flag) : *wait.flag);
+}
+
+}  // namespace tutti::model
