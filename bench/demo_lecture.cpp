@@ -17,7 +17,7 @@ constexpr int kSamples = 5;
 
 std::string with_commas(std::size_t value) {
   std::string digits = fmt::format("{}", value);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
   return digits;
 }
 

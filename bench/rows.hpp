@@ -24,7 +24,7 @@ struct Lane {
 
 /// One round: every lane's seconds per call on the slowest rank; lanes that did not take part have 0.
 struct Round {
-  Placement placement;  ///< mixed if it changed during the round
+  Placement placement;  ///< mixed if it changed during the round, or could not be told
   double ns;
   std::vector<double> seconds;
 };

@@ -62,7 +62,11 @@ std::string section_header(const Case& c) {
   text += fmt::format(kColumns, "size", "count", "type", "redop", "root", "backend", "algorithm", "memory", "time",
                       "algbw", "busbw", "#wrong");
   text += fmt::format(kRatioColumns, "ratio", "95 % interval", "placement");
-  text += "\n" + fmt::format(kColumns, "(B)", "", "", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "") + "\n";
+  text += "\n";
+  std::string units = fmt::format(kColumns, "(B)", "", "", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "");
+  units.erase(units.find_last_not_of(' ') + 1);
+  text += units;
+  text += "\n";
   return text;
 }
 
