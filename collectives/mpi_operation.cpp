@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "collectives/error.hpp"
 #include "collectives/mpi_environment.hpp"
 #include "collectives/mpi_types.hpp"
@@ -19,31 +21,37 @@ void check_receive(const MPI_Status& status, int count, DataType type) {
 }
 
 bool MpiOperation::test() {
-  if (over_) return true;
-  int over = 0;
-  statuses_.resize(requests_.size());
-  const int result = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &over, statuses_.data());
-  if (result == MPI_SUCCESS && over == 0) return false;
-  end(result);
+  for (int over = 0; ended_ < requests_.size(); ++ended_) {
+    const int result = MPI_Test(&requests_[ended_], &over, &status_);
+    if (result == MPI_SUCCESS && over == 0) return false;
+    end_one(result);
+  }
+  finish();
   return true;
 }
 
+// One by one: Open MPI 4.1's MPI_Waitall never returns if a message was too long for its receive.
 void MpiOperation::wait() {
-  if (over_) return;
-  statuses_.resize(requests_.size());
-  end(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()));
+  for (; ended_ < requests_.size(); ++ended_) end_one(MPI_Wait(&requests_[ended_], &status_));
+  finish();
 }
 
-void MpiOperation::end(int result) {
-  over_ = true;  // an error is thrown once
-  if (result == MPI_ERR_IN_STATUS) {
-    for (const MPI_Status& status : statuses_) {
-      if (status.MPI_ERROR != MPI_ERR_PENDING) check_mpi(status.MPI_ERROR, "an asynchronous MPI call");
+void MpiOperation::end_one(int result) {
+  try {
+    check_mpi(result, "an asynchronous MPI call");
+    for (const Receive& receive : receives_) {
+      if (receive.request == ended_) check_receive(status_, receive.count, receive.type);
     }
+  } catch (const Error&) {
+    if (error_ == nullptr) error_ = std::current_exception();
   }
-  check_mpi(result, "an asynchronous MPI call");
-  for (const Receive& receive : receives_) check_receive(statuses_[receive.request], receive.count, receive.type);
-  if (finish_) finish_();
+}
+
+void MpiOperation::finish() {
+  const std::function<void()> finish = std::exchange(finish_, nullptr);
+  // An error is thrown once, when nothing is under way any more.
+  if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+  if (finish) finish();
 }
 
 }  // namespace tutti

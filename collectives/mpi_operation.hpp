@@ -2,6 +2,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -37,14 +38,17 @@ class MpiOperation : public detail::Operation {
     int count;
     DataType type;
   };
-  void end(int result);
+  /// Takes note of how the request at `ended_` went.
+  void end_one(int result);
+  void finish();
 
   std::vector<MPI_Request> requests_;
-  std::vector<MPI_Status> statuses_;
+  std::size_t ended_ = 0;  // requests before this one are over
+  MPI_Status status_;      // of the latest to end
   std::vector<Receive> receives_;
   std::vector<std::unique_ptr<char[]>> scratch_;
   std::function<void()> finish_;
-  bool over_ = false;
+  std::exception_ptr error_;
 };
 
 }  // namespace tutti

@@ -64,13 +64,13 @@ class Exchange {
         ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&mine.name), &mine.length) != 0) {
       return because("cannot listen on an abstract Unix socket");
     }
-    return {};
+    return reserve_room();
   }
 
   std::string run(const std::vector<Address>& addresses, double timeout_s) {
     const int size = bootstrap_.size();
     const int rank = bootstrap_.rank();
-    const Deadline deadline(std::min(timeout_s, 30.0));
+    const Deadline deadline(std::min(timeout_s / 3, 10.0));
     heard_[static_cast<std::size_t>(rank)] = true;
     if (fd_ >= 0) {
       received_[static_cast<std::size_t>(rank)] = Descriptor(::fcntl(fd_, F_DUPFD_CLOEXEC, 0));
@@ -107,6 +107,19 @@ class Exchange {
   std::vector<Descriptor> take() { return std::move(received_); }
 
  private:
+  /// Finds out before any peer counts on this rank whether it may open what the exchange needs.
+  std::string reserve_room() const {
+    std::vector<Descriptor> room;  // one of each rank, one socket to send by, one accepted, and those not yet read
+    for (std::size_t i = 0; i < 2 * received_.size() + 1; ++i) {
+      room.emplace_back(::fcntl(listener_.get(), F_DUPFD_CLOEXEC, 0));
+      if (room.back().get() < 0) {
+        return fmt::format("cannot open the {} files that sharing memory needs: {} (ulimit -n)",
+                           2 * received_.size() + 1, std::strerror(errno));
+      }
+    }
+    return {};
+  }
+
   std::string send(int peer, const Address& to, bool& again) {
     const auto peer_is_out_of_reach = [&](const char* call) {
       again = errno == EAGAIN || errno == ETOOMANYREFS || errno == EINTR || errno == ENOBUFS;
