@@ -39,8 +39,7 @@ struct Given {
   std::optional<std::int64_t> steps;
   std::optional<double> rate, momentum, weight_decay;
   std::optional<std::uint64_t> seed;
-  std::optional<bool> activate_last;
-  bool trace = false;
+  bool activate_last = false, no_activate_last = false, trace = false;
 };
 
 void add_options(CLI::App& app, Given& given) {
@@ -50,7 +49,9 @@ void add_options(CLI::App& app, Given& given) {
       ->check(CLI::IsMember({"serial", "data", "tensor", "pipeline"}));
   app.add_option("--layers", given.layers, "widths from input to output, such as 784-256-128-64-10");
   app.add_option("--activation", given.activation, "relu or gelu")->check(CLI::IsMember({"relu", "gelu"}));
-  app.add_flag("--activate-last,!--no-activate-last", given.activate_last, "whether the last layer is activated too");
+  auto* last = app.add_flag("--activate-last", given.activate_last, "activate the last layer's outputs too (lecture)");
+  app.add_flag("--no-activate-last", given.no_activate_last, "leave the last layer's outputs as they are (fashion)")
+      ->excludes(last);
   app.add_option("--batch", given.batch, "rows of a global batch, whatever the number of ranks (128)");
   app.add_option("--epochs", given.epochs, "times through the data (fashion 10, lecture 1)");
   app.add_option("--steps", given.steps, "stop after so many steps");
@@ -85,7 +86,7 @@ Config config_of(const Given& given) {
   if (given.schedule) t.schedule = *parse_schedule(*given.schedule);
   if (given.backend) config.backend = *parse_backend(*given.backend);
   if (given.dtype) config.dtype = *given.dtype == "f64" ? DataType::f64 : DataType::f32;
-  set(t.mlp.activate_last, given.activate_last);
+  if (given.activate_last || given.no_activate_last) t.mlp.activate_last = given.activate_last;
   set(t.batch, given.batch);
   set(t.micro_batches, given.micro_batches);
   set(t.seed, given.seed);

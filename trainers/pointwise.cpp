@@ -180,7 +180,7 @@ double cross_entropy(const T* x, const std::int32_t* labels, int classes, int ro
     for (int c = 0; c < classes; ++c) g[static_cast<std::size_t>(c) * stride] *= factor;
     const std::size_t label = static_cast<std::size_t>(labels[r]) * stride;
     g[label] -= static_cast<T>(scale);
-    sum += static_cast<double>(std::log(total) + largest - logits[label]);
+    sum += static_cast<double>(std::log(total)) + static_cast<double>(largest - logits[label]);
   }
   return sum * scale;
 }

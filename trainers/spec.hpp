@@ -30,7 +30,7 @@ std::optional<Parallel> parse_parallel(std::string_view name);
 
 /// A stack of linear layers: layer l maps widths[l] features to widths[l + 1].
 struct MlpSpec {
-  std::vector<int> widths;
+  std::vector<int> widths{};
   Activation activation = Activation::relu;
   bool activate_last = false;
   bool bias = true;

@@ -16,14 +16,14 @@ namespace tutti::trainers {
 
 /// Everything that fixes the numbers of a training run. Equal on all ranks.
 struct TrainerSpec {
-  MlpSpec mlp;
+  MlpSpec mlp{};
   Loss loss = Loss::cross_entropy;
-  OptimizerSpec optimizer;
+  OptimizerSpec optimizer{};
   std::uint64_t seed = 0;
   int batch = 128;        ///< most rows of a global batch; it stays global when the number of ranks changes
   int micro_batches = 4;  ///< pipeline
   ScheduleKind schedule = ScheduleKind::one_f_one_b;  ///< pipeline
-  std::function<void(const std::string&)> trace;      ///< if set: told what this rank sends and computes
+  std::function<void(const std::string&)> trace{};    ///< if set: told what this rank sends and computes
 };
 
 /// The rows of one global batch; every rank passes the same, and reads only what it needs.
