@@ -64,6 +64,17 @@ int main(int count, char** arguments) {
   for (int i = 1; i + 1 < count; ++i)
     if (std::strcmp(arguments[i], "--exit") == 0) return std::atoi(arguments[i + 1]);
   if (count > 1 && std::strcmp(arguments[1], "--sleep") == 0) sleep(60);
+  // FAIL_AT: an argument, or for the program without arguments "demo". SLEEP_AT alike.
+  auto named = [&](const char* variable) {
+    const char* name = std::getenv(variable);
+    if (name == nullptr) return false;
+    if (count == 1) return std::strcmp(name, "demo") == 0;
+    for (int i = 1; i < count; ++i)
+      if (std::strcmp(arguments[i], name) == 0) return true;
+    return false;
+  };
+  if (named("SLEEP_AT")) sleep(60);
+  if (named("FAIL_AT")) return 9;
 }
 """
 
@@ -155,10 +166,31 @@ class FrontDoor(unittest.TestCase):
                     self.assertEqual("the options of the program" in done.stdout, bool(program))
 
     def test_programs_start_with_their_own_number_of_ranks_unless_told(self):
-        for arguments, size in ((["demo"], 4), (["train"], 4), (["bench"], 2), (["-n", "3", "demo"], 3), (["-n", "1", "train"], 1)):
+        for arguments, size in ((["demo", "x"], 4), (["train"], 4), (["bench"], 2), (["-n", "3", "demo", "x"], 3),
+                                (["-n", "1", "train"], 1)):
             with self.subTest(arguments=arguments):
                 lines = self.ranks(self.run_script(*arguments))
                 self.assertEqual([line.split(" in ")[0] for line in lines], [f"rank {i} of {size}" for i in range(size)])
+
+    def test_the_demo_without_options_shows_trains_and_compares_in_this_order(self):
+        done = self.run_script("-n", "2", "demo")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        steps = []  # who ran, on how many ranks
+        for line in done.stdout.splitlines():
+            if line.startswith("rank 0 "):
+                parallel = re.search(r"\[--parallel\] \[(\w+)\]", line)
+                steps.append((parallel.group(1) if parallel else "demo", line.split(" ")[3]))
+            elif line.startswith("rank (null)"):
+                files = re.findall(r"\[([^\]]*\.json)\]", line)
+                self.assertIn("[--compare]", line)
+                steps.append(("compare", " ".join(os.path.basename(file) for file in files)))
+        self.assertEqual(steps, [("demo", "2"), ("serial", "1"), ("data", "2"), ("tensor", "2"), ("pipeline", "2"),
+                                 ("compare", "serial.json data.json tensor.json pipeline.json")])
+
+    def test_the_demo_ends_with_the_exit_code_of_the_part_that_failed(self):
+        for part in ("demo", "tensor", "--compare"):
+            with self.subTest(part=part):
+                self.assertEqual(self.run_script("-n", "2", "demo", environment={"FAIL_AT": part}).returncode, 9)
 
     def test_arguments_and_the_callers_folder_reach_the_program_unchanged(self):
         elsewhere = os.path.join(self.folder, "else where")
@@ -177,22 +209,22 @@ class FrontDoor(unittest.TestCase):
             self.assertEqual(self.run_script("-n", "2", "demo", "--exit", str(code)).returncode, code)
 
     def test_it_runs_with_standard_input_closed(self):
-        done = subprocess.run(["bash", "-c", 'exec "$1" -n 2 demo <&-', "-", self.script], capture_output=True, text=True,
+        done = subprocess.run(["bash", "-c", 'exec "$1" -n 2 train <&-', "-", self.script], capture_output=True, text=True,
                               env=self.environment, timeout=60)
         self.assertEqual(len(self.ranks(done)), 2)
 
     def test_a_symbolic_link_to_the_script_finds_the_tree(self):
         link = os.path.join(self.folder, "link")
         os.symlink(self.script, link)
-        self.assertEqual(len(self.ranks(self.run_script("-n", "2", "demo", script=link))), 2)
+        self.assertEqual(len(self.ranks(self.run_script("-n", "2", "train", script=link))), 2)
 
     def test_a_second_run_starts_within_two_seconds_and_says_nothing_of_building(self):
-        self.run_script("demo")
+        self.run_script("train")
         seconds = []
         # The best of three: what else the machine does is not what is tested.
         for _ in range(3):
             start = time.monotonic()
-            done = self.run_script("demo")
+            done = self.run_script("train")
             seconds.append(time.monotonic() - start)
             self.assertNotIn("tutti:", done.stderr)
         self.assertLess(min(seconds), 2.0)
@@ -206,7 +238,7 @@ class FrontDoor(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("nonsense", done.stderr)
         self.assertIn("build.log", done.stderr)
-        self.assertEqual(self.run_script("-n", "2", "demo").returncode, 0)
+        self.assertEqual(self.run_script("-n", "2", "train").returncode, 0)
 
     def test_a_configuration_that_fails_says_so_and_is_repeated(self):
         self.write("CMakeLists.txt", 'cmake_minimum_required(VERSION 3.25)\nmessage(FATAL_ERROR "no such thing as moonlib")\n')
@@ -224,16 +256,17 @@ class FrontDoor(unittest.TestCase):
         copy = os.path.join(self.folder, "moved clone")
         shutil.copytree(self.root, copy, symlinks=True)
         pathlib.Path(copy, "program.cpp").write_text(PROGRAM.replace("rank %s", "moved %s"))
-        lines = self.ranks(self.run_script("-n", "2", "demo", script=os.path.join(copy, "tutti")))
+        lines = self.ranks(self.run_script("-n", "2", "train", script=os.path.join(copy, "tutti")))
         self.assertEqual([line.split()[0] for line in lines], ["moved", "moved"])
-        self.assertTrue(self.ranks(self.run_script("-n", "1", "demo"))[0].startswith("rank"))
+        self.assertTrue(self.ranks(self.run_script("-n", "1", "train"))[0].startswith("rank"))
 
     def test_an_interrupted_run_leaves_no_process_behind(self):
-        for signal_number, whole_group in ((signal.SIGINT, True), (signal.SIGTERM, False)):
-            with self.subTest(signal=signal_number):
-                started = subprocess.Popen([self.script, "-n", "3", "demo", "--sleep"], stdin=subprocess.DEVNULL,
+        for signal_number, whole_group, arguments in ((signal.SIGINT, True, ["--sleep"]), (signal.SIGTERM, False, ["--sleep"]),
+                                                      (signal.SIGINT, True, []), (signal.SIGTERM, False, [])):
+            with self.subTest(signal=signal_number, arguments=arguments):
+                started = subprocess.Popen([self.script, "-n", "3", "demo", *arguments], stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                           env=self.environment, start_new_session=True)
+                                           env={**self.environment, "SLEEP_AT": "demo"}, start_new_session=True)
                 pids = [int(re.search(r"pid (\d+)", started.stdout.readline()).group(1)) for _ in range(3)]
                 self.assertTrue(all(alive(pid) for pid in pids))
                 if whole_group:
@@ -341,6 +374,8 @@ DAMAGES = [
     ("exit 2; }", "exit 1; }", "a_wrong_command_line_is_one_line_and_exit_2"),
     ('"${ranks:-2}"', '"${ranks:-4}"', "programs_start_with_their_own_number_of_ranks_unless_told"),
     ('"$program" "$@" </dev/null\n}', '"$program" $* </dev/null\n}', "arguments_and_the_callers_folder"),
+    ('"$bin/tutti-demo" || exit', '"$bin/tutti-demo" || true', "the_demo_ends_with_the_exit_code"),
+    ("trap 'kill -TERM", "trap ': kill -TERM", "an_interrupted_run_leaves_no_process_behind"),
     ("((rc == 0)) || exit", "((rc >= 0)) || exit", "a_wrong_argument_stops_before_any_rank_starts"),
     ('\n  exec "${launch[@]}"', '\n  "${launch[@]}"', "an_interrupted_run_leaves_no_process_behind"),
     ('$(<"$dir/configured") == "$root"', '-n "$root"', "a_clone_that_was_moved_builds_afresh"),
