@@ -100,7 +100,7 @@ std::string Model::text_of(const Mark& mark) const {
 std::string Model::text_of(std::uintptr_t begin, std::uintptr_t end) const {
   const Unit unit = unit_of(begin);
   const std::string where =
-      "[" + std::to_string(begin - unit.begin) + ", " + std::to_string(end - unit.begin) + ") of ";
+      std::string("[") + std::to_string(begin - unit.begin) + ", " + std::to_string(end - unit.begin) + ") of ";
   if (!unit.piece) return where + "no memory of the model";
   if (!*unit.kind) return where + unit.piece->name;
   return where + unit.kind + " " + std::to_string(unit.index) + " of block " + std::to_string(unit.block) + " in the " +
