@@ -123,7 +123,8 @@ bool show_lecture_benchmark(Session& session, std::size_t elements, InOrder& out
       "  divided by 2^30 and said GB/s: that unit is GiB/s, and the figure in GB/s is 7.4 % larger.)\n",
       ranks, ranks);
   text += fmt::format(
-      "\n  Halves of the same {} tensor: reduce_scatter {} + all_gather {} = {}; all_reduce takes {}.\n",
+      "\n  Halves of the same {} tensor: reduce_scatter {} + all_gather {} = {}; all_reduce takes {}.\n"
+      "  An all_reduce is these two, one after the other; done in one pass it need not store the sums in between.\n",
       readable_bytes(static_cast<double>(bytes)), readable_duration(first_half), readable_duration(second_half),
       readable_duration(first_half + second_half), readable_duration(all_reduce));
   if (!right) text += "  WRONG: a result differs from the sum of ones.\n";

@@ -45,14 +45,14 @@ bool show_table(Session& session, InOrder& out) {
   Race race(session, lineup.meeting(), options);
 
   const std::string mpi = this_machine().mpi;
-  out.once(
-      fmt::format("Time and bus bandwidth (GB/s) of tutti and of {}, {} ranks, in turn on the same buffers\n"
-                  "x: how many times as fast as {} (median of {} rounds). ./tutti bench has more.\n\n",
-                  mpi, ranks, mpi, options.rounds));
+  out.once(fmt::format(
+      "Time and bus bandwidth (GB/s) of tutti and of {}, {} ranks, in turn on the same buffers\n"
+      "ratio: how many times as fast as {} on the same memory (median of {} rounds). ./tutti bench has more.\n\n",
+      mpi, ranks, mpi, options.rounds));
   out.once(
       fmt::format("  {:<15}{:>8}{:>26}{:>26}{:>18}\n", "", "", "tutti, peer-mapped memory", "tutti, any memory", mpi) +
-      fmt::format("  {:<15}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}\n", "", "size", "time", "busbw", "", "time",
-                  "busbw", "", "time", "busbw"));
+      fmt::format("  {:<15}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}\n", "", "size", "time", "busbw", "ratio",
+                  "time", "busbw", "ratio", "time", "busbw"));
   std::uint64_t wrong = 0;
   for (Operation operation : arguments.operations)
     for (const Case& c : cases_of(arguments, operation, ranks, false)) {
