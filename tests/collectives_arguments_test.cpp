@@ -1,0 +1,183 @@
+// Bad arguments, options and settings are refused in one clear line before anything is changed.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "tests/collectives_outcomes.hpp"
+
+namespace tutti {
+namespace {
+
+using test::failures;
+using test::holds;
+using test::kShort;
+using test::kSlack;
+using test::Outcome;
+using test::outcome_of;
+using test::use;
+
+/// Each bad call must throw this code and name the collective, the rank and the trouble.
+struct BadCall {
+  const char* name;
+  ErrorCode code;
+  const char* says;
+  std::function<void(Communicator&, float* data)> call;
+};
+
+TEST(BadArguments, AreRefusedAndChangeNothing) {
+  constexpr std::size_t kMany = std::size_t{1} << 60;
+  const auto invalid = ErrorCode::invalid_argument, unsupported = ErrorCode::unsupported;
+  const std::vector<BadCall> bad_calls = {
+      {"null input", invalid, "input is a null",
+       [](Communicator& c, float* x) { c.all_reduce<float>(nullptr, x, 4, ReduceOp::sum); }},
+      {"null output", invalid, "output is a null",
+       [](Communicator& c, float* x) { c.all_gather<float>(x, nullptr, 4); }},
+      {"null broadcast", invalid, "null", [](Communicator& c, float*) { c.broadcast<float>(nullptr, 4, 0); }},
+      {"null send", invalid, "null", [](Communicator& c, float*) { c.send<float>(nullptr, 4, 1 - c.rank()); }},
+      {"null recv", invalid, "null", [](Communicator& c, float*) { c.recv<float>(nullptr, 4, 1 - c.rank()); }},
+      {"overlap by one element", invalid, "overlap",
+       [](Communicator& c, float* x) { c.all_reduce(x, x + 3, 4, ReduceOp::sum); }},
+      {"all_gather from another rank's place", invalid, "in == out + rank",
+       [](Communicator& c, float* x) { c.all_gather(x + 4 * (1 - c.rank()), x, 4); }},
+      {"reduce_scatter into another rank's place", invalid, "out == in + rank",
+       [](Communicator& c, float* x) { c.reduce_scatter(x, x + 4 * (1 - c.rank()), 4, ReduceOp::sum); }},
+      {"root below", invalid, "root -1", [](Communicator& c, float* x) { c.broadcast(x, 4, -1); }},
+      {"root above", invalid, "root 2", [](Communicator& c, float* x) { c.broadcast(x, 4, 2); }},
+      {"root above, empty", invalid, "root 2", [](Communicator& c, float* x) { c.broadcast(x, 0, 2); }},
+      {"peer above", invalid, "peer 2", [](Communicator& c, float* x) { c.send(x, 4, 2); }},
+      {"send to itself", invalid, "itself", [](Communicator& c, float* x) { c.send(x, 4, c.rank()); }},
+      {"receive from itself", invalid, "itself", [](Communicator& c, float* x) { c.recv(x, 4, c.rank()); }},
+      {"itself in a group", invalid, "itself",
+       [](Communicator& c, float* x) { c.group().send(x, 4, 1 - c.rank()).recv(x + 4, 4, c.rank()).run(); }},
+      {"more than memory", invalid, "address space",
+       [](Communicator& c, float* x) { c.all_reduce(x, x, kMany, ReduceOp::sum); }},
+      {"a stream on the CPU", invalid, "stream",
+       [](Communicator& c, float* x) { c.all_reduce(x, x, 4, ReduceOp::sum, {.stream = x}); }},
+      {"all_reduce by direct", unsupported, "direct",
+       [](Communicator& c, float* x) { c.all_reduce(x, x, 4, ReduceOp::sum, {.algorithm = Algorithm::direct}); }},
+      {"all_gather by two_shot", unsupported, "two_shot",
+       [](Communicator& c, float* x) { c.all_gather(x + 64, x, 4, {.algorithm = Algorithm::two_shot}); }},
+      {"reduce_scatter by one_shot", unsupported, "one_shot",
+       [](Communicator& c, float* x) {
+         c.reduce_scatter(x, x + 64, 4, ReduceOp::sum, {.algorithm = Algorithm::one_shot});
+       }},
+      {"broadcast by ring", unsupported, "ring",
+       [](Communicator& c, float* x) { c.broadcast(x, 4, 0, {.algorithm = Algorithm::ring}); }},
+      {"send by ring", unsupported, "ring",
+       [](Communicator& c, float* x) { c.send(x, 4, 1 - c.rank(), {.algorithm = Algorithm::ring}); }},
+      {"barrier by one_shot", unsupported, "one_shot",
+       [](Communicator& c, float*) { c.barrier({.algorithm = Algorithm::one_shot}); }},
+      {"asynchronous, null input", invalid, "input is a null",
+       [](Communicator& c, float* x) { c.all_reduce_async<float>(nullptr, x, 4, ReduceOp::sum).wait(); }},
+      {"asynchronous by direct", unsupported, "direct",
+       [](Communicator& c, float* x) {
+         c.all_reduce_async(x, x, 4, ReduceOp::sum, {.algorithm = Algorithm::direct}).wait();
+       }},
+  };
+  test::on_threads(
+      2,
+      [&](Session& session) {
+        Communicator comm = session.communicator();
+        for (const BadCall& bad : bad_calls) {
+          std::vector<float> data(256, 3.25f);
+          const Outcome outcome = outcome_of([&] { bad.call(comm, data.data()); });
+          ASSERT_TRUE(outcome.threw) << bad.name << " on rank " << session.rank() << " was accepted";
+          EXPECT_EQ(outcome.code, bad.code) << bad.name << ": " << outcome.what;
+          EXPECT_TRUE(holds(outcome.what, bad.says)) << bad.name << ": " << outcome.what;
+          EXPECT_EQ(outcome.what.find('\n'), std::string::npos) << outcome.what;
+          EXPECT_EQ(data, std::vector<float>(256, 3.25f)) << bad.name;
+          use(comm);
+        }
+      },
+      kShort + kSlack);
+}
+
+TEST(BadArguments, OfOneRankReleaseThePeersInTime) {
+  const auto outcomes = failures(3, kShort, [](Session& session, Communicator& comm) {
+    float x[8] = {};
+    if (session.rank() == 1) return comm.all_reduce(x, x + 1, 4, ReduceOp::sum);
+    comm.all_reduce(x, x + 4, 4, ReduceOp::sum);
+  });
+  EXPECT_EQ(outcomes[1].code, ErrorCode::invalid_argument);
+  for (const int r : {0, 2}) EXPECT_TRUE(holds(outcomes[static_cast<std::size_t>(r)].what, "rank 1"));
+}
+
+TEST(BadArguments, OfACommunicatorAreRefusedOnAllRanks) {
+  for (const int blocks : {-1, 0, 5, 1000}) {
+    test::on_threads(3, [blocks](Session& session) {
+      const Outcome outcome = outcome_of([&] { (void)session.communicator({.blocks = blocks}); });
+      EXPECT_TRUE(outcome.threw && outcome.code == ErrorCode::invalid_argument) << blocks << " blocks";
+      EXPECT_TRUE(holds(outcome.what, std::to_string(blocks))) << outcome.what;
+      Communicator comm = session.communicator();
+      use(comm);
+    });
+  }
+}
+
+TEST(BadArguments, OnAnEmptyCommunicatorAreNamed) {
+  Communicator none;
+  const Outcome outcome = outcome_of([&] { none.barrier(); });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  EXPECT_TRUE(holds(outcome.what, "barrier")) << outcome.what;
+}
+
+/// An environment variable for the length of a scope.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  ~Environment() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(TheEnvironment, IsCheckedAtCreation) {
+  const auto make = [] { run_threads(2, [](Session& session) { (void)session.communicator(); }); };
+  for (const auto& [name, value] : {std::pair{"TUTTI_BACKEND", "gloo"},
+                                    {"TUTTI_TIMEOUT", "soon"},
+                                    {"TUTTI_TIMEOUT", "-3"},
+                                    {"TUTTI_TIMEOUT", "0"}}) {
+    const Environment environment(name, value);
+    const Outcome outcome = outcome_of(make);
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << name << "=" << value;
+    EXPECT_TRUE(holds(outcome.what, name) && holds(outcome.what, value)) << outcome.what;
+  }
+  const Environment environment("TUTTI_BACKEND", "native");
+  EXPECT_FALSE(outcome_of(make).threw);
+}
+
+TEST(Nccl, IsRefusedWithALine) {
+  const Outcome outcome = outcome_of(
+      [] { run_threads(2, [](Session& session) { (void)session.communicator(); }, {.backend = BackendKind::nccl}); });
+  EXPECT_EQ(outcome.code, ErrorCode::unsupported);
+  EXPECT_TRUE(holds(outcome.what, "nccl")) << outcome.what;
+}
+
+TEST(ADeterministicCommunicator, RefusesToReduceAlongARing) {
+  test::on_threads(3, [](Session& session) {
+    // Rank 0's wish holds for all.
+    Communicator comm = session.communicator({.deterministic = session.rank() == 0});
+    float x[12] = {}, y[12];
+    const Options ring{.algorithm = Algorithm::ring};
+    for (const Outcome& outcome : {outcome_of([&] { comm.all_reduce(x, y, 4, ReduceOp::sum, ring); }),
+                                   outcome_of([&] { comm.reduce_scatter(x, y, 4, ReduceOp::max, ring); })}) {
+      EXPECT_TRUE(outcome.threw && outcome.code == ErrorCode::unsupported) << "rank " << session.rank();
+      EXPECT_TRUE(holds(outcome.what, "ring") && holds(outcome.what, "deterministic")) << outcome.what;
+    }
+    comm.all_gather(x, y, 4, ring);  // gathers only
+    use(comm);
+  });
+}
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,135 @@
+// What communicators, buffers and calls cost, and that they give it back. Threads/... here, Processes/... under mpirun.
+#include <gtest/gtest.h>
+
+#include "tests/collectives_cases.hpp"
+#include "tests/left_behind.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int kProcesses = 0;
+
+void on_job(int ranks, const std::function<void(Session&)>& body) {
+  if (ranks != kProcesses) return test::on_threads(ranks, body);
+  Session session({.backend = BackendKind::native, .timeout_s = 30});
+  body(session);
+}
+
+class Jobs : public testing::TestWithParam<int> {};
+
+/// Descriptors and address space of this process, taken while no rank does anything.
+struct Held {
+  std::size_t descriptors, bytes;
+};
+Held held(Session& session) {
+  session.bootstrap_barrier();
+  Held held{test::open_descriptors(), test::mapped_bytes()};
+  session.bootstrap_barrier();
+  return held;
+}
+
+TEST_P(Jobs, MakeAndDestroyCommunicatorsWithoutGrowth) {
+  constexpr int kRounds = test::kSanitized ? 60 : 200;
+  on_job(GetParam(), [](Session& session) {
+    const auto round = [&](int number) {
+      Communicator comm = session.communicator({.blocks = 1 + number % 3});
+      auto buffer = comm.allocate<int>(20000);
+      for (int i = 0; i < 20000; ++i) buffer[static_cast<std::size_t>(i)] = session.rank() + i + number;
+      Handle handle = comm.all_reduce_async(buffer.data(), buffer.data(), buffer.size(), ReduceOp::max);
+      if (number % 2 == 0) handle.wait();  // else the handle outlives the communicator's last use
+      comm.barrier();
+      for (int i = 0; i < 20000; i += 997)
+        EXPECT_EQ(buffer[static_cast<std::size_t>(i)], session.size() - 1 + i + number) << "rank " << session.rank();
+    };
+    for (int i = 0; i < 10; ++i) round(i);
+    const Held before = held(session);
+    for (int i = 10; i < kRounds; ++i) round(i);
+    const Held after = held(session);
+    // Ranks that are threads list the descriptors at the same time, each by one of its own.
+    EXPECT_LE(after.descriptors, before.descriptors + 8) << "rank " << session.rank();
+    // One lost arena or buffer per round would be hundreds of MB.
+    if (!test::kSanitized) {
+      EXPECT_LT(after.bytes, before.bytes + (64u << 20)) << "rank " << session.rank();
+    }
+    EXPECT_EQ(test::segment_mappings(), 0u) << "rank " << session.rank();
+  });
+}
+
+TEST_P(Jobs, MoveNoDataThroughTheBootstrap) {
+  on_job(GetParam(), [](Session& session) {
+    Communicator comm = session.communicator({.blocks = 2});
+    test::Ground ground(comm, 1 << 20);
+    const std::uint64_t before = session.bootstrap_bytes();
+    EXPECT_GT(before, 0u);
+    unsigned salt = 0;
+    for (const Collective collective : {Collective::all_reduce, Collective::reduce_scatter, Collective::all_gather,
+                                        Collective::broadcast, Collective::send, Collective::barrier})
+      for (const test::Reached memory : {test::Reached::peer_mapped, test::Reached::any})
+        for (const std::size_t count : {std::size_t{1}, std::size_t{4000}, std::size_t{30000}})
+          for (const bool async : {false, true}) {
+            test::Case c;
+            c.collective = collective;
+            c.memory = memory;
+            c.count = count;
+            c.async = async;
+            c.salt = ++salt;
+            test::try_case(comm, ground, c);
+          }
+    EXPECT_EQ(session.bootstrap_bytes(), before) << "rank " << session.rank();
+  });
+}
+
+TEST_P(Jobs, OutliveBuffersAndCommunicatorsInAnyOrder) {
+  on_job(GetParam(), [](Session& session) {
+    Buffer<int> survivor;
+    Handle pending;
+    {
+      Communicator comm = session.communicator();
+      survivor = comm.allocate<int>(1000);
+      std::fill(survivor.begin(), survivor.end(), session.rank());
+      pending = comm.all_reduce_async(survivor.data(), survivor.data(), survivor.size(), ReduceOp::sum);
+    }
+    pending.wait();
+    EXPECT_EQ(survivor[999], session.size() * (session.size() - 1) / 2) << "rank " << session.rank();
+    Communicator other = session.communicator();
+    other.broadcast(survivor.data(), survivor.size(), 0);
+  });
+}
+
+TEST_P(Jobs, GiveZeroedAlignedMemory) {
+  on_job(GetParam(), [](Session& session) {
+    Communicator comm = session.communicator();
+    const auto own = static_cast<std::size_t>(session.rank()) * 5000;
+    for (int round = 0; round < 3; ++round) {
+      auto buffer = comm.allocate<std::uint64_t>(own);
+      ASSERT_EQ(buffer.size(), own);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % (2 << 20), 0u);
+      for (std::size_t i = 0; i < own; ++i) ASSERT_EQ(buffer[i], 0u) << "rank " << session.rank() << ", index " << i;
+      std::fill(buffer.begin(), buffer.end(), ~std::uint64_t{0});
+      comm.barrier();
+    }
+  });
+}
+
+TEST_P(Jobs, ReuseTheIndicesOfDestroyedBuffers) {
+  on_job(GetParam(), [](Session& session) {
+    Communicator comm = session.communicator();
+    for (int i = 0; i < 1100; ++i) {  // more than are alive at once
+      auto buffer = comm.allocate<char>(1);
+      ASSERT_NE(buffer.data(), nullptr);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Jobs, testing::Values(1, 3), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Processes, Jobs, testing::Values(kProcesses), [](const auto&) { return "mpi"; });
+
+TEST(Arenas, AreSmall) {
+  test::on_threads(8, [](Session& session) {
+    for (int blocks = 1; blocks <= 4; ++blocks)
+      EXPECT_LE(session.communicator({.blocks = blocks}).arena_bytes(), 4u << 20) << blocks << " blocks";
+  });
+}
+
+}  // namespace
+}  // namespace tutti
