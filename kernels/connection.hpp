@@ -104,7 +104,7 @@ struct alignas(kLine) Board {
 struct Geometry {
   int ranks = 1;
   int blocks = 1;                  ///< the most blocks of a call; every region is cut into so many parts
-  int slots = 4;                   ///< slots of the ring inbox and of the outbox, each
+  int slots = 4;                   ///< of the ring inbox and of the outbox, each; 3 at least: see two_shot_all_reduce
   std::size_t slot_bytes = 0;      ///< of one slot of one block; a multiple of kLine
   int p2p_slots = 4;               ///< slots per sender
   std::size_t p2p_slot_bytes = 0;  ///< data of one, its header beside it

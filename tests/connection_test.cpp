@@ -146,7 +146,7 @@ Geometry geometry_of(int ranks, int blocks, int slots) {
           .blocks = blocks,
           .slots = slots,
           .slot_bytes = kLine * static_cast<std::size_t>(ranks),
-          .p2p_slots = slots + 1,
+          .p2p_slots = slots - 1,
           .p2p_slot_bytes = 256,
           .packet_bytes = 256};
 }
@@ -169,7 +169,7 @@ TEST_P(Ranks, KeepTheirCountsInManySchedules) {
   const int ranks = GetParam();
   for (std::uint64_t seed = 100; seed < (kReduced ? 104 : 124); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Mixture mixture({.geometry = geometry_of(ranks, 2, 2 + static_cast<int>(seed % 3)),
+    Mixture mixture({.geometry = geometry_of(ranks, 2, 3 + static_cast<int>(seed % 3)),
                      .seed = seed,
                      .calls = 100,
                      .first_use = seed % 2 ? kBeforeTagsRepeat : 0,
@@ -184,7 +184,7 @@ std::set<Defect> defects_of(int ranks, Word word, Purpose purpose) {
   std::set<Defect> defects;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     Mixture mixture(
-        {.geometry = geometry_of(ranks, 2, 2),
+        {.geometry = geometry_of(ranks, 2, 3),
          .seed = seed,
          .calls = 60,
          .first_use = 0,
