@@ -39,8 +39,8 @@ TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
   // A slot holds one slice of each rank's chunk, each at its own place.
   const std::size_t place = block.geometry().slot_bytes / static_cast<std::size_t>(n) / kLine * kLine;
   const Chunks chunks(block, call, true, place);
-  for (Count round = 0; round < chunks.rounds(); ++round) {
-    const Count given = 2 * round, reduced = 2 * round + 1;
+  const auto give = [&](Count round) {
+    const Count given = 2 * round;
     block.wait(credit(kAll), given + 1 - slots);
     for (int r = 0; r < n; ++r) {
       const Range slice = chunks.slice(r, round);
@@ -49,15 +49,20 @@ TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
                    slice.size() * width);
     }
     block.signal(data(kAll), given + 1);
+  };
+  if (chunks.rounds() > 0) give(0);
+  for (Count round = 0; round < chunks.rounds(); ++round) {
+    const Count given = 2 * round, reduced = given + 1;
     block.wait(credit(kAll), reduced + 1 - slots);
     block.wait(data(kAll), given + 1);
     const Range mine = chunks.slice(me, round);
-    char* const out = call.out + mine.begin * width;
     block.reduce(
-        two(out, block.outbox(me, reduced)),
+        two(call.out + mine.begin * width, block.outbox(me, reduced)),
         block.outboxes(given).plus(static_cast<std::size_t>(me) * place).with_own(me, call.in + mine.begin * width),
         mine.size(), call.reduction);
     block.signal(data(kAll), reduced + 1);
+    // A slice ahead, while the peers finish their sums: two slots of this round and one of the next, so three at least.
+    if (round + 1 < chunks.rounds()) give(round + 1);
     block.wait(data(kAll), reduced + 1);
     for (int i = 1; i < n; ++i) {
       const int r = (me + i) % n;
