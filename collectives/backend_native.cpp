@@ -169,20 +169,8 @@ Call NativeBackend::call_for(const Request& request, const Plan& plan) {
   return call;
 }
 
-/// Tells late waiters at the peers what this rank is about to do.
-void NativeBackend::announce(const Call& call) {
-  if (call.number == 0) return;
-  Board& board = *Connections(team_, 0, 1).board(team_.rank);
-  const auto say = [](std::uint64_t& word, std::uint64_t value) {
-    std::atomic_ref(word).store(value, std::memory_order_relaxed);
-  };
-  say(board.description, call.description);
-  say(board.elements, call.count);
-  say(board.number, call.number);
-}
-
 void NativeBackend::throw_if_failed() const {
-  if (error_) throw *error_;
+  if (failed_.load(std::memory_order_acquire)) throw *error_;
 }
 
 bool NativeBackend::ended(const Launch& launch) {
@@ -190,16 +178,16 @@ bool NativeBackend::ended(const Launch& launch) {
   if (!error_) {
     const Connections arenas(team_, 0, 1);
     error_ = std::make_shared<const Error>(explain(launch.failure, launch.call, team_.rank, session_.timeout, arenas));
+    failed_.store(true, std::memory_order_release);
   }
   return true;
 }
 
 void NativeBackend::run(const Request& request) {
   throw_if_failed();
-  if (team_.layout.geometry.ranks == 1) return copy_alone(request);
   const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
+  if (team_.layout.geometry.ranks == 1) return copy_alone(request);
   const Call call = call_for(request, plan);
-  announce(call);
   session_.progress.run(launches_, plan.kernel, call, options_.blocks, stores_for(request), chain_of(request));
   throw_if_failed();
 }
@@ -221,7 +209,10 @@ std::shared_ptr<detail::Operation> NativeBackend::start_group(std::span<const Re
   throw_if_failed();
   std::vector<std::shared_ptr<Launch>> launches;
   if (team_.layout.geometry.ranks == 1) {
-    for (const Request& request : requests) copy_alone(request);
+    for (const Request& request : requests) {
+      choose(request, team_.layout.geometry, options_.deterministic);  // refuses what more ranks would refuse
+      copy_alone(request);
+    }
   } else {
     for (const Request& request : requests) launches.push_back(prepare(request));
     session_.progress.start(launches_, launches);

@@ -1,5 +1,6 @@
 // The native backend on the CPU: tutti's kernels through shared memory.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -27,7 +28,6 @@ class NativeBackend : public Backend {
  private:
   friend class NativeOperation;
   std::shared_ptr<Launch> prepare(const Request& request);
-  void announce(const Call& call);
   Call call_for(const Request& request, const Plan& plan);
   int chain_of(const Request& request) const;
   StorePolicy stores_for(const Request& request);
@@ -45,7 +45,8 @@ class NativeBackend : public Backend {
   bool watches_nearness_;  ///< ranks that share a core measure their scheduler, not their caches
   bool far_ = false;
   std::uint64_t looks_ = 0;
-  std::shared_ptr<const Error> error_;  ///< set once, then every call throws it
+  std::shared_ptr<const Error> error_;  ///< set once, by whoever drives; then every call throws it
+  std::atomic<bool> failed_ = false;    ///< error_ is set
 };
 
 }  // namespace tutti

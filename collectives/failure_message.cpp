@@ -21,7 +21,7 @@ const char* name_of(Purpose purpose) {
 bool is_message(const Call& call) { return call.number == 0; }
 
 std::string last_said(const Connections& arenas, int peer) {
-  const Board& board = *arenas.board(peer);
+  const Board board = seen_board(arenas, peer);
   if (board.number == 0) return fmt::format("rank {} has not called any collective of this communicator", peer);
   return fmt::format("rank {} was last in call {} ({})", peer, board.number,
                      to_string(board.description, board.elements));

@@ -60,6 +60,7 @@ void Progress::run(Launches& launches, const Kernel kernel, const Call& call, in
                    int chain) {
   const Driving driving(*this);
   if (pending_ == 0 && blocks == 1) {
+    announce(launches.team_, call);
     HostBlock block(launches.team_, call, 0, 1, {.spins = spins_, .pause = yield_core, .timeout = timeout_}, stores);
     run_kernel(kernel, block, call);
     if (block.failure().kind == Failure::Kind::none) return;
@@ -118,6 +119,7 @@ void Progress::begin_next(Launches& launches, int index) {
   }
   if (chain.empty()) return;
   const auto& launch = chain.front();
+  announce(launches.team_, launch->call);
   Launches::Running running{launch, {}};
   for (int b = 0; b < launch->blocks; ++b)
     running.fibers.push_back(std::make_unique<Fiber>([this, &team = launches.team_, launch, b] {

@@ -2,6 +2,28 @@
 
 namespace tutti {
 
+void announce(const Team& team, const Call& call) {
+  if (call.number == 0) return;
+  Board& board = *Connections(team, 0, 1).board(team.rank);
+  const auto say = [](std::uint64_t& word, std::uint64_t value) {
+    std::atomic_ref(word).store(value, std::memory_order_relaxed);
+  };
+  say(board.description, call.description);
+  say(board.elements, call.count);
+  say(board.number, call.number);
+}
+
+Board seen_board(const Connections& arenas, int rank) {
+  Board& board = *arenas.board(rank);
+  const auto look = [](std::uint64_t& word) { return std::atomic_ref(word).load(std::memory_order_relaxed); };
+  Board seen{};
+  seen.failed = look(board.failed);
+  seen.number = look(board.number);
+  seen.description = look(board.description);
+  seen.elements = look(board.elements);
+  return seen;
+}
+
 Memory HostBlock::enter(const Call& call, Reach reach) {
   if (failed()) return Memory::failed;
   publish();

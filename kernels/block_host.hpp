@@ -53,6 +53,12 @@ struct Failure {
   std::uint64_t number = 0;    ///< the peer's call number
 };
 
+/// Writes on this rank's board that `call` begins, for peers that wait long; before any of its blocks runs.
+void announce(const Team& team, const Call& call);
+
+/// What `rank`'s board says now; its owner may be writing it.
+Board seen_board(const Connections& arenas, int rank);
+
 class HostBlock : public Connections {
  public:
   HostBlock(const Team& team, const Call& call, int index, int count, const Waiting& waiting, const StorePolicy& stores)
@@ -125,7 +131,7 @@ class HostBlock : public Connections {
     const std::size_t bytes = n * call.element();
     for_each(kAll, [&](int peer) {
       char* const line = packets(peer, use, rank());
-      std::memcpy(bytes <= kPacketLine ? line : line + kLine, in, bytes);
+      if (bytes > 0) std::memcpy(bytes <= kPacketLine ? line : line + kLine, in, bytes);  // `in` may be null if not
       store(tag_in(line), tag);
     });
   }
@@ -241,7 +247,7 @@ class HostBlock : public Connections {
     fail({.kind = Failure::Kind::mismatch, .peer = peer, .theirs = theirs, .elements = elements, .number = number});
   }
   void fail_mismatch(int peer) {
-    const Board& theirs = *board(peer);
+    const Board theirs = seen_board(*this, peer);
     fail_mismatch(peer, theirs.description, theirs.elements, theirs.number);
   }
   void fail_at(Purpose purpose, int peer, Count wanted, Count seen);
