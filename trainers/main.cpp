@@ -33,13 +33,13 @@ bool check_together(tutti::Session& session, const Config& config) {
   return session.bootstrap_all_gather(usable)[0] == 1;
 }
 
-void write_json(const Config& config, int ranks, const char* backend, const RunResult& result) {
+void write_json(const Config& config, int ranks, const RunResult& result) {
   const TrainerSpec& t = config.trainer;
   nlohmann::ordered_json json;
   json["config"] = {{"preset", name_of(config.preset)},
                     {"parallel", name_of(config.parallel)},
                     {"ranks", ranks},
-                    {"backend", backend},
+                    {"backend", result.backend},
                     {"layers", t.mlp.widths},
                     {"activation", name_of(t.mlp.activation)},
                     {"activate_last", t.mlp.activate_last},
@@ -47,6 +47,7 @@ void write_json(const Config& config, int ranks, const char* backend, const RunR
                     {"loss", name_of(t.loss)},
                     {"optimizer", name_of(t.optimizer.kind)},
                     {"lr", t.optimizer.rate},
+                    {"decay", name_of(config.decay)},
                     {"momentum", t.optimizer.momentum},
                     {"weight_decay", t.optimizer.weight_decay},
                     {"batch", t.batch},
@@ -76,7 +77,7 @@ int train(const Config& config) {
   try {
     const RunResult result = run(session, config);
     if (!reports) return 0;
-    if (!config.json.empty()) write_json(config, session.size(), name_of(config.backend), result);
+    if (!config.json.empty()) write_json(config, session.size(), result);
     fmt::print("{} steps in {:.2f} s, {:.0f} samples/s\n", result.steps, result.seconds, result.samples_per_second);
     if (result.accuracy) fmt::print("test accuracy {:.2f} %\n", 100 * *result.accuracy);
     return 0;

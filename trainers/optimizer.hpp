@@ -14,6 +14,9 @@ class Optimizer {
   Optimizer(const OptimizerSpec& spec, std::size_t count)
       : spec_(spec), first_(count), second_(spec.kind == OptimizerKind::adamw ? count : 0) {}
 
+  /// Of the steps from now on.
+  void set_rate(double rate) { spec_.rate = rate; }
+
   void step(Parameters<T>& parameters) {
     ++steps_;
     if (spec_.kind == OptimizerKind::adamw)

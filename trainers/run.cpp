@@ -88,6 +88,8 @@ class Run {
       std::size_t at = 0;
       while (at < order.size() && result_.steps < wanted) {
         const std::size_t rows = std::min(batch, order.size() - at);
+        if (config_.decay != Decay::none)
+          trainer_->set_rate(config_.trainer.optimizer.rate * rate_factor(config_.decay, result_.steps, all));
         const double loss = trainer_->step({data_.get(), std::span(order).subspan(at, rows)});
         at += rows;
         ++result_.steps;
@@ -142,12 +144,13 @@ RunResult run(Session& session, const Config& config) {
   std::optional<Communicator> comm;
   if (!serial) comm.emplace(session.communicator());
   Communicator* peers = comm ? &*comm : nullptr;
+  const std::string backend = peers ? name_of(peers->backend()) : "none";
   if (session.rank() == 0) {
-    for (const std::string& line : header(config, session.size(), peers ? name_of(peers->backend()) : "none"))
-      fmt::print("{}\n", line);
+    for (const std::string& line : header(config, session.size(), backend)) fmt::print("{}\n", line);
     std::fflush(stdout);
   }
   RunResult result = config.dtype == DataType::f64 ? Run<double>(config, peers)() : Run<float>(config, peers)();
+  result.backend = backend;
   result.sent_bytes_per_step = sent_bytes(config, session.rank(), session.size(), config.trainer.batch);
   return result;
 }

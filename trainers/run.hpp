@@ -8,6 +8,7 @@
 namespace tutti::trainers {
 
 struct RunResult {
+  std::string backend;               ///< that carried the collectives; "none" for serial
   std::vector<double> losses;        ///< of the first 20 steps; on rank 0, as the next
   std::vector<double> epoch_losses;  ///< mean over each epoch's rows
   std::optional<double> accuracy;    ///< share of the test set, 0 .. 1; none for data without labels

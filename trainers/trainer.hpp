@@ -49,6 +49,8 @@ class Trainer {
   virtual double compute_gradients(const Batch<T>& batch) = 0;
   /// The second half: this rank's optimizer over this rank's parameters.
   void update() { optimizer_->step(*parameters_); }
+  /// The learning rate of the steps from now on, in place of the spec's.
+  void set_rate(double rate) { optimizer_->set_rate(rate); }
   /// Rows of the batch that the model classifies correctly, counted over all ranks, known on all.
   virtual std::int64_t correct(const Batch<T>& batch) = 0;
   Parameters<T>& parameters() { return *parameters_; }
