@@ -14,7 +14,7 @@ namespace {
 // cores busy and in cache; small message slots keep 64 ranks' arenas small.
 constexpr std::size_t kPacketBytes = 8 << 10;
 constexpr std::size_t kSlotBytes = 256 << 10;
-constexpr int kSlots = 4;
+constexpr int kSlots = 4;  // at least 3, see Geometry
 constexpr std::size_t kMessageSlotBytes = 32 << 10;
 constexpr int kMessageSlots = 4;
 constexpr std::size_t kLeastWatched = 16 << 10;  // bytes of all ranks' buffers from which streaming may pay
@@ -95,9 +95,7 @@ NativeBackend::NativeBackend(detail::SessionState& session, const CommunicatorOp
     : session_(session),
       options_(options),
       launches_(team_, 1 + 2 * session.bootstrap->size(), [this](const Launch& launch) { return ended(launch); }),
-      cache_bytes_(last_level_cache()),
-      nearness_(session.bootstrap->size()),
-      watches_nearness_(session.progress.spins()) {
+      cache_bytes_(last_level_cache()) {
   Bootstrap& bootstrap = *session.bootstrap;
   options_ = bootstrap.all_gather(options)[0];
   if (options_.blocks < 1 || options_.blocks > 4)
@@ -128,21 +126,25 @@ int NativeBackend::chain_of(const Request& request) const {
   return 0;
 }
 
+/// The shortest way of a line that a rank knows: ranks that always come first know none.
+std::uint64_t NativeBackend::least_line_ns() const {
+  std::uint64_t least = 0;
+  for (int r = 0; r < team_.layout.geometry.ranks; ++r) {
+    auto& theirs = Connections(team_, 0, 1).board(r)->line_ns;
+    const std::uint64_t ns = std::atomic_ref(theirs).load(std::memory_order_relaxed);
+    if (ns != 0 && (least == 0 || ns < least)) least = ns;
+  }
+  return least;
+}
+
 StorePolicy NativeBackend::stores_for(const Request& request) {
   const auto ranks = static_cast<std::size_t>(team_.layout.geometry.ranks);
   const std::size_t footprint = (bytes_in(request, ranks) + bytes_out(request, ranks)) * ranks;
   StorePolicy policy;
   if (footprint > cache_bytes_) policy.buffers = host::Stores::streaming;
-  if (watches_nearness_ && footprint >= kLeastWatched) {
+  if (footprint >= kLeastWatched) {
     constexpr std::uint64_t kCallsPerLook = 8;  // a look costs a line of each peer
-    if (looks_++ % kCallsPerLook == 0) {
-      std::uint64_t least = ~std::uint64_t{0};
-      for (int r = 0; r < team_.layout.geometry.ranks; ++r) {
-        auto& theirs = Connections(team_, 0, 1).board(r)->exchange_ns;
-        least = std::min(least, std::atomic_ref(theirs).load(std::memory_order_relaxed));
-      }
-      far_ = nearness_.far(least);
-    }
+    if (looks_++ % kCallsPerLook == 0) far_ = Nearness::far(least_line_ns());
     policy.nearness = &nearness_;
     if (far_) policy.shared = host::Stores::streaming;
   }

@@ -31,6 +31,7 @@ class NativeBackend : public Backend {
   Call call_for(const Request& request, const Plan& plan);
   int chain_of(const Request& request) const;
   StorePolicy stores_for(const Request& request);
+  std::uint64_t least_line_ns() const;
   bool ended(const Launch& launch);
   void throw_if_failed() const;
 
@@ -42,7 +43,6 @@ class NativeBackend : public Backend {
   std::uint64_t calls_ = 0;  ///< collectives so far
   std::size_t cache_bytes_;  ///< the last-level cache
   Nearness nearness_;
-  bool watches_nearness_;  ///< ranks that share a core measure their scheduler, not their caches
   bool far_ = false;
   std::uint64_t looks_ = 0;
   std::shared_ptr<const Error> error_;  ///< set once, by whoever drives; then every call throws it

@@ -25,7 +25,8 @@ struct Launch {
   Call call;
   int blocks = 1;
   StorePolicy stores;
-  Failure failure;  ///< of the first block that failed
+  Failure failure;                 ///< of the first block that failed
+  std::vector<Failure> of_blocks;  ///< while it runs; each block writes its own
   bool skipped = false;
   std::atomic<bool> done = false;
   int chain = 0;  ///< launches of one chain run one after the other, in the order given
@@ -57,9 +58,6 @@ class Progress {
   /// `spins`: polls before a wait hands its core on.
   Progress(int spins, std::chrono::nanoseconds timeout);
   ~Progress();
-
-  /// True if waits poll for long: every rank has a core of its own.
-  bool spins() const { return spins_ > 100; }
 
   void add(Launches* launches);
   void remove(Launches* launches);

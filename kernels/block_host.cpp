@@ -28,7 +28,6 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
   if (failed()) return Memory::failed;
   publish();
   const bool timed = stores_.nearness && call.count * call.element() >= kLeastStreamed;
-  const auto start = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   std::uint64_t& entered = sent_base({Purpose::enter, rank()});  // one count for all peers: everyone enters every call
   const std::uint64_t number = ++entered;
   for_each(kAll, [&](int peer) {
@@ -48,6 +47,11 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     Place in = call.in_place, out = call.out_place;
     if (peer != rank()) {
       Entry& theirs = *entry(rank(), number, peer);
+      if (timed) {
+        const auto before = std::chrono::steady_clock::now();
+        if (load(theirs.count) == number)
+          stores_.nearness->sample(static_cast<std::uint64_t>((std::chrono::steady_clock::now() - before).count()));
+      }
       if (!poll([&] { return load(theirs.count) == number; }, peer)) {
         fail_at(Purpose::enter, peer, 1, 0);
         return Memory::failed;
@@ -63,10 +67,7 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     if (writes) mapped &= out.mapped();
     if (reach == Reach::stable_in) mapped &= in.bits != out.bits;
   }
-  if (timed) {
-    stores_.nearness->sample(static_cast<std::uint64_t>((std::chrono::steady_clock::now() - start).count()));
-    std::atomic_ref(board(rank())->exchange_ns).store(stores_.nearness->least_ns(), std::memory_order_relaxed);
-  }
+  if (timed) std::atomic_ref(board(rank())->line_ns).store(stores_.nearness->typical_ns(), std::memory_order_relaxed);
   if (!mapped) return Memory::staged;
 
   for (int peer = 0; peer < size(); ++peer) {

@@ -7,9 +7,10 @@
 // the bases of the connections it used once, at its end, by the same amount at both ends.
 //
 // A use of a slot is credited by its reader on the reverse connection. Before use k of a call (k = 0, 1, ...) a writer
-// waits for credit k + 1 - slots. Why that is enough, whatever ran before: at most slots - 1 - k uses of earlier calls
-// are then without credit, and credits come in order, so the slot's former use, at least `slots` uses back, has its
-// own.
+// waits for credit k + 1 - slots. Why that is enough: collectives that use slots begin with `enter`, after which every
+// peer has left its earlier calls, so all slots are free, and within the call use k waits for use k - slots. Messages
+// have no `enter`; there each use of a slot is one signal and one credit of the same connection, and credits come in
+// order, so credit k + 1 - slots, which may belong to an earlier call, is the one of the slot's former use.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -97,7 +98,7 @@ struct alignas(kLine) Board {
   std::uint64_t number;  ///< of the collective it is in, or was in last
   Description description;
   std::uint64_t elements;
-  std::uint64_t exchange_ns;  ///< CPU: how long an exchange took at least, lately; steers store policies only
+  std::uint64_t line_ns;  ///< CPU: how long a line takes to this rank, 0 if unknown; steers store policies only
 };
 
 /// What a communicator's arenas have room for; equal on all ranks.

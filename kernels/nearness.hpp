@@ -1,31 +1,38 @@
 // Near or far: which stores pay depends on whether the ranks' cores share a cache.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace tutti {
 
-/// Whether the cores of the ranks share a cache, estimated from how long an arrival takes: on one machine these were
-/// 50 to 70 ns near and 160 to 210 ns far for the last to arrive, and virtual machines change between the two by
-/// themselves. Far, a store to a line that the other core has cached costs several times a streaming store; near it is
-/// the other way round.
+/// Estimates how long a line takes from another rank's core, from looks at arrivals that were there already.
+///
+/// On one virtual machine a look took 40 to 60 ns while the two cores shared a cache (near) and 150 to 180 ns while
+/// they did not (far), and it changed between the two by itself. Far, a store to a line that the other core has cached
+/// costs several times a streaming store; near it is the other way round.
 class Nearness {
  public:
-  explicit Nearness(int ranks) : limit_ns_(110 + 30 * static_cast<std::uint64_t>(ranks > 2 ? ranks - 2 : 0)) {}
+  /// A look at a line that a peer has written, in nanoseconds, the clock's own time included.
   void sample(std::uint64_t ns) {
-    recent_[next_++ % kWindow] = ns;
-    least_ns_ = ~std::uint64_t{0};
-    for (const std::uint64_t one : recent_) least_ns_ = one < least_ns_ ? one : least_ns_;
+    if (ns < kOwnCache || ns > kInterrupted) return;
+    recent_[taken_++ % kWindow] = ns;
+    auto sorted = recent_;
+    std::nth_element(sorted.begin(), sorted.begin() + kWindow / 2, sorted.end());
+    typical_ns_ = taken_ < kWindow ? 0 : sorted[kWindow / 2];
   }
-  /// The least of the last samples: whoever arrives last finds the others there, and measures the way of a line.
-  std::uint64_t least_ns() const { return least_ns_; }
-  bool far(std::uint64_t least_of_all_ns) const { return least_of_all_ns > limit_ns_; }
+  /// The median of the last samples; 0 while there are too few.
+  std::uint64_t typical_ns() const { return typical_ns_; }
+  static bool far(std::uint64_t ns) { return ns > kFar; }
 
  private:
-  static constexpr int kWindow = 16;
-  std::uint64_t limit_ns_;
-  std::uint64_t recent_[kWindow] = {};
-  std::uint64_t least_ns_ = 0;
-  unsigned next_ = 0;
+  static constexpr std::size_t kWindow = 16;
+  static constexpr std::uint64_t kOwnCache = 35;       ///< less: written on this core, which says nothing
+  static constexpr std::uint64_t kInterrupted = 1000;  ///< more: something else ran meanwhile
+  static constexpr std::uint64_t kFar = 110;
+  std::array<std::uint64_t, kWindow> recent_{};
+  std::size_t taken_ = 0;
+  std::uint64_t typical_ns_ = 0;
 };
 
 }  // namespace tutti
