@@ -57,7 +57,7 @@ void add_options(CLI::App& app, Given& given) {
   app.add_option("--steps", given.steps, "stop after so many steps");
   app.add_option("--optimizer", given.optimizer, "sgd or adamw")->check(CLI::IsMember({"sgd", "adamw"}));
   app.add_option("--lr", given.rate, "learning rate (0.001)");
-  app.add_option("--decay", given.decay, "of the learning rate over all epochs: none (lecture) or cosine (fashion)")
+  app.add_option("--decay", given.decay, "of the learning rate over all epochs: none or cosine (none)")
       ->check(CLI::IsMember({"none", "cosine"}));
   app.add_option("--momentum", given.momentum, "of sgd (0.9)");
   app.add_option("--weight-decay", given.weight_decay, "of adamw (fashion 0, lecture 0.01)");
