@@ -120,6 +120,7 @@ void Progress::begin_next(Launches& launches, int index) {
   if (chain.empty()) return;
   const auto& launch = chain.front();
   announce(launches.team_, launch->call);
+  launch->of_blocks.resize(static_cast<std::size_t>(launch->blocks));
   Launches::Running running{launch, {}};
   for (int b = 0; b < launch->blocks; ++b)
     running.fibers.push_back(std::make_unique<Fiber>([this, &team = launches.team_, launch, b] {
@@ -127,7 +128,7 @@ void Progress::begin_next(Launches& launches, int index) {
       HostBlock block(team, launch->call, b, launch->blocks,
                       {.spins = spins, .pause = yield_fiber, .timeout = timeout_}, launch->stores);
       run_kernel(launch->kernel, block, launch->call);
-      if (launch->failure.kind == Failure::Kind::none) launch->failure = block.failure();
+      launch->of_blocks[static_cast<std::size_t>(b)] = block.failure();
     }));
   launches.running_.push_back(std::move(running));
 }
@@ -146,6 +147,8 @@ void Progress::step() {
       }
       const std::shared_ptr<Launch> launch = running.launch;
       launches->running_.erase(launches->running_.begin() + static_cast<std::ptrdiff_t>(i));
+      for (const Failure& failure : launch->of_blocks)
+        if (launch->failure.kind == Failure::Kind::none) launch->failure = failure;
       launches->stopped_ |= launches->ended_(*launch);
       launches->chains_[static_cast<std::size_t>(launch->chain)].pop_front();
       --pending_;

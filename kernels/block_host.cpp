@@ -27,7 +27,7 @@ Board seen_board(const Connections& arenas, int rank) {
 Memory HostBlock::enter(const Call& call, Reach reach) {
   if (failed()) return Memory::failed;
   publish();
-  const bool timed = stores_.nearness && call.count * call.element() >= kLeastStreamed;
+  const bool timed = stores_.nearness && index() == 0 && call.count * call.element() >= kLeastStreamed;
   std::uint64_t& entered = sent_base({Purpose::enter, rank()});  // one count for all peers: everyone enters every call
   const std::uint64_t number = ++entered;
   for_each(kAll, [&](int peer) {
