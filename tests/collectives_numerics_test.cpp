@@ -62,17 +62,21 @@ std::vector<T> sum_in_rank_order(int ranks, std::size_t count) {
 }
 
 template <class T>
-std::uint64_t hash_of(const T* values, std::size_t count) {
+std::uint64_t hash_of(const std::vector<T>& values) {
   std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto* bytes = reinterpret_cast<const unsigned char*>(values);
-  for (std::size_t i = 0; i < count * sizeof(T); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  for (const T& value : values) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    hash = (hash ^ bits) * 0x100000001b3u;
+  }
   return hash;
 }
 
-/// One all-reduce of wild numbers on this rank, in the memory asked for.
+/// One all-reduce of `input` on this rank, in the memory asked for.
 template <class T>
-std::vector<T> wild_sum(Communicator& comm, Buffer<T>& mapped, std::size_t count, Algorithm algorithm, bool in_mapped) {
-  const std::vector<T> input = wild_input<T>(comm.rank(), count);
+std::vector<T> sum_of(const std::vector<T>& input, Communicator& comm, Buffer<T>& mapped, Algorithm algorithm,
+                      bool in_mapped) {
+  const std::size_t count = input.size();
   std::vector<T> own(2 * count);
   T* const x = in_mapped ? mapped.data() : own.data();
   std::copy(input.begin(), input.end(), x);
@@ -80,16 +84,17 @@ std::vector<T> wild_sum(Communicator& comm, Buffer<T>& mapped, std::size_t count
   return {x + count, x + 2 * count};
 }
 
-const std::vector<int> kWorlds = test::kSanitized ? std::vector<int>{3} : std::vector<int>{2, 3, 4, 5, 6, 8};
+const std::vector<int> kWorlds = test::kSanitized ? std::vector<int>{3} : std::vector<int>{3, 4, 5, 8};
 
 class Worlds : public testing::TestWithParam<int> {};
 
 template <class T>
 void check_same_bits(Session& session) {
   Communicator comm = session.communicator(), again = session.communicator();
-  constexpr std::size_t kMost = test::kSanitized ? 20011 : 300007;
+  constexpr std::size_t kMost = test::kSanitized ? 20011 : 70001;
   Buffer<T> mapped = comm.allocate<T>(2 * kMost);
   for (const std::size_t count : {std::size_t{1}, std::size_t{100}, std::size_t{5003}, kMost}) {
+    const std::vector<T> input = wild_input<T>(session.rank(), count);
     const std::vector<T> in_order = sum_in_rank_order<T>(session.size(), count);
     for (const Algorithm algorithm :
          {Algorithm::automatic, Algorithm::ring, Algorithm::one_shot, Algorithm::two_shot}) {
@@ -97,8 +102,8 @@ void check_same_bits(Session& session) {
       for (int run = 0; run < 4; ++run) {
         // Memory: all mapped, none, only even ranks; and once more on another communicator.
         const bool in_mapped = run == 0 || (run == 2 && session.rank() % 2 == 0);
-        const auto sum = wild_sum(run == 3 ? again : comm, mapped, count, algorithm, in_mapped);
-        const std::uint64_t mine = hash_of(sum.data(), sum.size());
+        const auto sum = sum_of(input, run == 3 ? again : comm, mapped, algorithm, in_mapped);
+        const std::uint64_t mine = hash_of(sum);
         if (run == 0) first = mine;
         const auto hashes = session.bootstrap_all_gather(mine);
         for (std::size_t r = 0; r < hashes.size(); ++r)

@@ -100,7 +100,7 @@ void overwrite(bool left) {
       } else {
         be_late();
       }
-      std::memset(pair.memory(1), 1, 100);
+      for (int i = 0; i < 100; ++i) pair.memory(1)[i] = 1;
     }
   });
 }
