@@ -4,11 +4,13 @@
 //   two-shot all-reduce    reduce my chunk of everyone's input into everyone's output      2x   2(n-1)/n S moved
 //   one-shot all-reduce    reduce all of everyone's input into my output                    2x   (n-1) S
 //   reduce-scatter         reduce my chunk of everyone's input into my output               2x   (n-1)/n S
-//   all-gather             copy everyone's chunk into my output                             2x   (n-1)/n S
+//   all-gather             copy my chunk into everyone's output                             2x   (n-1)/n S
+//
 // Peer-mapped, they read and write the peers' buffers between `enter` and `leave`. Staged, slices go through the
-// outboxes: each rank fills a slot of its own, signals all, reads the slots of all, and credits them. Source: the pull
-// and push kernels of vLLM's custom all-reduce and MSCCL++ (all-pairs); Rabenseifner (2004) for two-shot. Example, n =
-// 3, two-shot on [a0 a1 a2] [b0 b1 b2] [c0 c1 c2]: rank 1 reads a1, b1, c1 and writes a1+b1+c1 to all three.
+// outboxes: each rank fills a slot of its own, signals all, reads the slots of all, and credits them.
+//
+// Source: the kernels of vLLM's custom all-reduce and of MSCCL++ (all pairs); Rabenseifner (2004) for two-shot.
+// Example: n = 3, two-shot on [a0 a1 a2] [b0 b1 b2] [c0 c1 c2]. Rank 1 reads a1, b1, c1, writes a1+b1+c1 to all three.
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/chunks.hpp"
@@ -149,12 +151,9 @@ TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
   const auto out_at = [&](int r, std::size_t element) {
     return call.out + (static_cast<std::size_t>(r) * call.count + element) * width;
   };
-  if (block.enter(call, Reach::in) == Memory::peer_mapped) {
-    for (int i = 0; i < n; ++i) {
-      const int r = (me + i) % n;
-      if (r != me || call.in != out_at(me, 0))
-        block.copy(one(out_at(r, band.begin)), block.in_of(r) + band.begin * width, band.size() * width);
-    }
+  if (block.enter(call, Reach::out) == Memory::peer_mapped) {
+    block.copy(block.all_out(static_cast<std::size_t>(out_at(me, band.begin) - call.out)), call.in + band.begin * width,
+               band.size() * width);
     block.leave();
     return;
   }

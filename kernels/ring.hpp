@@ -6,10 +6,11 @@
 //   reduce-scatter  n-1 steps,    (n-1)/n S                          at step s rank r sends chunk r-s-1
 //   all-gather      n-1 steps,    (n-1)/n S (S: the gathered size)   at step s rank r sends chunk r-s
 // Long chunks go in rounds of slices through the next rank's inbox; peer-mapped, finished chunks go straight to its
-// `out`. Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69
-// (2009). Example, n = 3, rank 0 of all-reduce: sends c0 | adds to c2, sends it | adds to c1 (now complete), keeps and
-// sends it | keeps and sends c0 | keeps c2. Sums form along the ring, in an order that depends on the chunk: same bits
-// on all ranks.
+// `out`. A chunk's sum forms along the ring, once, and is then copied: same bits on all ranks.
+//
+// Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69 (2009).
+// Example: n = 3, rank 0 of all-reduce. Sends c0 | adds to c2, sends it | adds to c1, complete now, keeps and sends it |
+// keeps c0 and sends it on | keeps c2.
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/chunks.hpp"
