@@ -2,9 +2,9 @@
 //
 // Plan: put my data, tagged, into every peer's packets; poll theirs and reduce in rank order. 1 step, (n-1) S bytes
 // sent. The region has two halves, taken in turn. Why no credit is needed: use u + 2 writes the half of use u only
-// after this rank ended use u + 1, so had heard from every peer in it; each of them had ended use u, and read all of it.
-// Before tags repeat, everyone wipes its region: the first `leave` says that earlier uses have ended everywhere, the
-// second that all have wiped.
+// after this rank ended use u + 1, so had heard from every peer in it; each of them had ended use u, and read all of
+// it. Before tags repeat, everyone wipes its region: the first `leave` says that earlier uses have ended everywhere,
+// the second that all have wiped.
 //
 // Source: the LL protocol of NCCL (data and flag in one store), one-shot as in MSCCL++ and TensorRT-LLM.
 // Example: n = 3. Rank 1 stores b to ranks 0 and 2, then sums a (from rank 0), its own b, c (from rank 2).

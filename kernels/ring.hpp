@@ -9,8 +9,8 @@
 // `out`. A chunk's sum forms along the ring, once, and is then copied: same bits on all ranks.
 //
 // Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69 (2009).
-// Example: n = 3, rank 0 of all-reduce. Sends c0 | adds to c2, sends it | adds to c1, complete now, keeps and sends it |
-// keeps c0 and sends it on | keeps c2.
+// Example: n = 3, rank 0 of all-reduce. Sends c0 | adds to c2, sends it | adds to c1, complete now, keeps and sends it
+// | keeps c0 and sends it on | keeps c2.
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/chunks.hpp"
