@@ -7,6 +7,7 @@
 #include "collectives/agree.hpp"
 #include "collectives/backend_native.hpp"
 #include "collectives/deadline.hpp"
+#include "collectives/native_cuda.hpp"
 #include "collectives/session_state.hpp"
 
 namespace tutti {
@@ -42,6 +43,8 @@ SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions
       backend(backend_for(options.backend)),
       timeout(std::chrono::duration_cast<std::chrono::nanoseconds>(
           std::chrono::duration<double>(options.timeout_s > 0 ? options.timeout_s : default_timeout_s()))),
+      device(backend == BackendKind::native ? device_session(*bootstrap, timeout) : nullptr),
+      on_gpu(device != nullptr),
       segments(bootstrap->size()),
       progress(spins_for(*bootstrap), timeout) {}
 
@@ -66,7 +69,11 @@ Communicator Session::communicator(const CommunicatorOptions& options) {
     case BackendKind::mpi: state->backend = mpi_backend(*state_->bootstrap); break;
     case BackendKind::nccl:
       throw Error(ErrorCode::unsupported, "backend nccl is not in this version; use native or mpi");
-    default: state->backend = std::make_unique<NativeBackend>(*state_, options);
+    default:
+      if (state_->on_gpu)
+        state->backend = native_cuda_backend(*state_, options);
+      else
+        state->backend = std::make_unique<NativeBackend>(*state_, options);
   }
   return Communicator(std::move(state));
 }

@@ -9,13 +9,16 @@
 
 namespace tutti::detail {
 
+class DeviceSession;
+
 struct SessionState {
   SessionState(std::unique_ptr<Bootstrap> bootstrap, const SessionOptions& options);
 
   std::unique_ptr<Bootstrap> bootstrap;
   BackendKind backend;
-  bool on_gpu = false;
   std::chrono::nanoseconds timeout;
+  std::shared_ptr<DeviceSession> device;  ///< null: collectives run on the CPU
+  bool on_gpu = false;
   SegmentTable segments;
   Progress progress;
 };

@@ -1,0 +1,31 @@
+// What the rest of tutti sees of the GPU. Declared in every build; a build without CUDA has no GPU to offer.
+#pragma once
+#include <chrono>
+#include <memory>
+
+#include "collectives/backend.hpp"
+
+namespace tutti {
+
+namespace detail {
+struct SessionState;
+class DeviceSession;
+}  // namespace detail
+
+/// True if this process could use a GPU: there is a driver and a device, and TUTTI_DEVICE does not say cpu. Takes less
+/// than a millisecond where there is no driver; never throws.
+bool gpu_available();
+
+/// The GPU side of a session, or null if its ranks shall run on the CPU; the same on all ranks. TUTTI_DEVICE decides:
+/// "cpu" (or unset); "gpu": throws on all ranks alike if a rank cannot have a GPU of its own that reaches all others;
+/// "auto": then falls back to the CPU, which rank 0 says on stderr. Rank r takes the only GPU that its process sees,
+/// else GPU r, and makes it the calling thread's current device. Collective.
+std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std::chrono::nanoseconds timeout);
+
+/// The native backend on GPUs, for a session that has a device session. Collective; throws on all ranks alike.
+/// `session` outlives the backend. Pointers given to its calls are of device memory; a call with a null stream comes
+/// after what the legacy default stream did, and has ended on return; with a stream, it is in the stream's order as in
+/// NCCL.
+std::unique_ptr<Backend> native_cuda_backend(detail::SessionState& session, const CommunicatorOptions& options);
+
+}  // namespace tutti
