@@ -47,9 +47,10 @@ TEST_P(Jobs, MakeAndDestroyCommunicatorsWithoutGrowth) {
     const Held after = held(session);
     // Ranks that are threads list the descriptors at the same time, each by one of its own.
     EXPECT_LE(after.descriptors, before.descriptors + 8) << "rank " << session.rank();
-    // One lost arena or buffer per round would be hundreds of MB.
+    // malloc reserves 64 MiB for a thread whenever it likes; one lost arena or buffer per round would be 400 MB or
+    // more.
     if (!test::kSanitized) {
-      EXPECT_LT(after.bytes, before.bytes + (64u << 20)) << "rank " << session.rank();
+      EXPECT_LT(after.bytes, before.bytes + (320u << 20)) << "rank " << session.rank();
     }
     EXPECT_EQ(test::segment_mappings(), 0u) << "rank " << session.rank();
   });
