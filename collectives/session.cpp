@@ -51,7 +51,7 @@ SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions
 }  // namespace detail
 
 Session::Session(const SessionOptions& options)
-    : state_(std::make_shared<detail::SessionState>(mpi_bootstrap(), options)) {}
+    : state_(std::make_shared<detail::SessionState>(mpi_bootstrap(options.timeout_s), options)) {}
 
 int Session::rank() const { return state_->bootstrap->rank(); }
 int Session::size() const { return state_->bootstrap->size(); }
@@ -79,7 +79,7 @@ Communicator Session::communicator(const CommunicatorOptions& options) {
 }
 
 void run_threads(int ranks, const std::function<void(Session&)>& body, const SessionOptions& options) {
-  auto bootstraps = thread_bootstraps(ranks);
+  auto bootstraps = thread_bootstraps(ranks, options.timeout_s);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (int r = 0; r < ranks; ++r)

@@ -12,6 +12,7 @@
 // have no `enter`; there each use of a slot is one signal and one credit of the same connection, and credits come in
 // order, so credit k + 1 - slots, which may belong to an earlier call, is the one of the slot's former use.
 #pragma once
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -136,6 +137,7 @@ struct Layout {
 };
 
 inline Layout layout_of(const Geometry& g) {
+  assert(g.slots >= 3 && g.p2p_slots >= 1 && g.slot_bytes >= kLine * static_cast<std::size_t>(g.ranks));
   Layout l{.geometry = g};
   std::size_t at = 0;
   const auto take = [&at](std::size_t bytes, std::size_t alignment) {
