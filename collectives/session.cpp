@@ -23,6 +23,9 @@ BackendKind backend_for(BackendKind asked) {
   return *kind == BackendKind::automatic ? BackendKind::native : *kind;
 }
 
+/// Bound of an exchange of the bootstrap; 0: its default. A peer may come late from a wait of its own that ran out.
+double exchange_timeout_s(const SessionOptions& options) { return 2 * options.timeout_s; }
+
 /// Polls before a wait hands its core on: many if every rank has a core of its own, none otherwise. Measured at 4 ranks
 /// on 2 cores: 100 polls make a barrier 3 times slower, 500 make it 5 times slower. Collective.
 int spins_for(Bootstrap& bootstrap) {
@@ -51,7 +54,7 @@ SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions
 }  // namespace detail
 
 Session::Session(const SessionOptions& options)
-    : state_(std::make_shared<detail::SessionState>(mpi_bootstrap(options.timeout_s), options)) {}
+    : state_(std::make_shared<detail::SessionState>(mpi_bootstrap(exchange_timeout_s(options)), options)) {}
 
 int Session::rank() const { return state_->bootstrap->rank(); }
 int Session::size() const { return state_->bootstrap->size(); }
@@ -79,7 +82,7 @@ Communicator Session::communicator(const CommunicatorOptions& options) {
 }
 
 void run_threads(int ranks, const std::function<void(Session&)>& body, const SessionOptions& options) {
-  auto bootstraps = thread_bootstraps(ranks, options.timeout_s);
+  auto bootstraps = thread_bootstraps(ranks, exchange_timeout_s(options));
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
   for (int r = 0; r < ranks; ++r)
