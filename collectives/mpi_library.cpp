@@ -2,7 +2,7 @@
 
 #include <mpi.h>
 
-#include <regex>
+#include <string_view>
 
 namespace tutti {
 
@@ -10,10 +10,18 @@ std::string mpi_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   if (MPI_Get_library_version(text, &length) != MPI_SUCCESS) return "an unknown MPI";
-  // "Open MPI v4.1.4, package: ...", "MPICH Version:\t4.0.2\n...": what is before the first comma or end of line.
-  const std::string first =
-      std::regex_replace(std::string(text, static_cast<std::size_t>(length)), std::regex("[,\n][^]*"), "");
-  return std::regex_replace(first, std::regex("( v| Version:[ \t]*)(?=[0-9])"), " ");
+  // "Open MPI v4.1.4, package: ...", "MPICH Version:\t4.0.2\n...": the name, and the version that starts with a digit.
+  std::string_view first(text, static_cast<std::size_t>(length));
+  first = first.substr(0, first.find_first_of(",\n"));
+  const std::size_t digit = first.find_first_of("0123456789");
+  if (digit == std::string_view::npos) return std::string(first);
+  std::string_view name = first.substr(0, digit);
+  for (const std::string_view filler : {" v", " Version:\t", " Version: ", " "}) {
+    if (!name.ends_with(filler)) continue;
+    name.remove_suffix(filler.size());
+    break;
+  }
+  return std::string(name).append(" ").append(first.substr(digit));
 }
 
 }  // namespace tutti
