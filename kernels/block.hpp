@@ -40,7 +40,7 @@ struct Offer {
 template <class B>
 concept Block = std::derived_from<B, Connections> &&
     requires(B block, const Call& call, View view, const char* src, char* out, std::size_t n, Flags flags, Count k,
-             const Reduction& reduction, Entry* slot, Region region) {
+             const Reduction& reduction, Entry* slot, bool pulled, Region region) {
   // Copies `bytes` from src to every place of the view, in one pass. A place equals src or is disjoint from it.
   block.copy(view, src, n);
   // Place[i] = reduction over view's sources [i], in their order, i < n elements. A place equals a source or is disjoint.
@@ -69,7 +69,8 @@ concept Block = std::derived_from<B, Connections> &&
   block.wipe_packets();
 
   // Writes the header of a message's first slot; to be published by the next signal.
-  block.offer(slot, call);
+  // The receiver shall copy from the sender's buffer if `pulled`, from slots if not.
+  block.offer(slot, call, pulled);
   // Reads and compares it, after the wait for it.
   { block.accept(slot, call) } -> std::same_as<Offer>;
 

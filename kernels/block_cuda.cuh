@@ -77,7 +77,7 @@ class CudaBlock : public Connections {
     for_each(kAll, [&](int peer) {
       const std::uint64_t number = sent_base({Purpose::enter, peer}) + 1;
       Entry* const there = entry(peer, number, rank());
-      write(there, call);
+      write(there, call, call.in_place);
       ptx::store_release_sys(&there->count, number);  // pairs with the acquire in the peer's await
     });
     bool given_up = false, mapped = true;
@@ -154,8 +154,8 @@ class CudaBlock : public Connections {
   }
 
   /// One lane writes; the barrier and release of the next signal publish it.
-  TUTTI_KERNEL void offer(Entry* slot, const Call& call) {
-    if (!failed_ && threadIdx.x == 0) write(slot, call);
+  TUTTI_KERNEL void offer(Entry* slot, const Call& call, bool pulled) {
+    if (!failed_ && threadIdx.x == 0) write(slot, call, pulled ? call.in_place : Place{});
   }
 
   /// Reads what a wait has acquired, so every thread comes to the same verdict.
@@ -225,11 +225,11 @@ class CudaBlock : public Connections {
     return true;
   }
 
-  TUTTI_KERNEL static void write(Entry* entry, const Call& call) {
+  TUTTI_KERNEL static void write(Entry* entry, const Call& call, Place in) {
     ptx::store_8(&entry->description, call.description);
     ptx::store_8(&entry->elements, call.count);
     ptx::store_8(&entry->number, call.number);
-    ptx::store_8(&entry->in, call.in_place.bits);
+    ptx::store_8(&entry->in, in.bits);
     ptx::store_8(&entry->out, call.out_place.bits);
   }
 

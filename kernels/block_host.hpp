@@ -169,12 +169,12 @@ class HostBlock : public Connections {
       for (int peer = 0; peer < size(); ++peer) store(tag_in(packets(rank(), half, peer)), 0);
   }
 
-  void offer(Entry* slot, const Call& call) {
+  void offer(Entry* slot, const Call& call, bool pulled) {
     if (failed()) return;
     slot->description = call.description;
     slot->elements = call.count;
     slot->number = call.number;
-    slot->in = call.in_place;
+    slot->in = pulled ? call.in_place : Place{};
   }
 
   Offer accept(Entry* slot, const Call& call) {

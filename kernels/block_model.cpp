@@ -301,12 +301,12 @@ void ModelBlock::wipe_packets() {
   }
 }
 
-void ModelBlock::offer(Entry* slot, const Call& call) {
+void ModelBlock::offer(Entry* slot, const Call& call, bool pulled) {
   if (!begin(Word::offer) || !touch(slot, sizeof(Entry), true)) return;
   slot->description = call.description;
   slot->elements = call.count;
   slot->number = call.number;
-  slot->in = call.in_place;
+  slot->in = pulled ? call.in_place : Place{};
 }
 
 Offer ModelBlock::accept(Entry* slot, const Call& call) {

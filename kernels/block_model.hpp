@@ -26,7 +26,7 @@ class ModelBlock : public Connections {
   void put_packets(const Call& call, const char* in, std::size_t n);
   void reduce_packets(const Call& call, char* out, const char* in, std::size_t n);
   void wipe_packets();
-  void offer(Entry* slot, const Call& call);
+  void offer(Entry* slot, const Call& call, bool pulled);
   Offer accept(Entry* slot, const Call& call);
   void sync();
 

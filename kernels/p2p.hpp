@@ -31,7 +31,7 @@ TUTTI_KERNEL void send(B& block, const Call& call) {
     const Range cut = piece(bytes, slot_bytes, static_cast<std::size_t>(k));
     Entry* const slot = block.slot_at(to, k);
     block.wait(p2p_credit(to), k + 1 - slots);
-    if (k == 0) block.offer(slot, call);
+    if (k == 0) block.offer(slot, call, pulled);
     if (!pulled) block.copy(one(slot + 1), in + cut.begin, cut.size());
     block.signal(p2p_data(to), k + 1);
   }
@@ -49,7 +49,7 @@ TUTTI_KERNEL void recv(B& block, const Call& call) {
   Count slices = message_slices(block, call);
   block.wait(p2p_data(from), 1);
   const Offer offer = block.accept(block.slot_from(from, 0), call);
-  if (slices > 1 && offer.memory == Memory::peer_mapped) {
+  if (offer.memory == Memory::peer_mapped) {
     slices = 1;
     block.copy(one(out), offer.source + band.begin * call.element(), bytes);
     block.signal(p2p_credit(from), 1);
