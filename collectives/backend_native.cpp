@@ -10,8 +10,9 @@
 namespace tutti {
 namespace {
 
-// Measured on two cores of a Zen 4 server (docs/benchmarking.md): packets win up to 8 KiB; slots of 128 KiB keep both
-// cores busy and in cache; small message slots keep 64 ranks' arenas small.
+// Measured on two cores of a Zen 4 server, 2026-11: packets win up to 8 KiB (two ranks: 4 KiB); slots of 64 to 512 KiB
+// differ by less than the noise, so these are small enough for the arena. Small message slots keep 64 ranks' arenas
+// small.
 constexpr std::size_t kPacketBytes = 8 << 10;
 constexpr std::size_t kSlotBytes = 256 << 10;
 constexpr int kSlots = 4;  // at least 3, see Geometry

@@ -93,7 +93,7 @@ enum class Region : std::uint8_t { packets, outbox };
 inline constexpr int kRegions = 2;
 
 /// What a rank is doing, written by it at the start of a call and when it fails; read by peers that have waited long,
-/// to tell a late peer from one that called something else. No synchronisation rests on it.
+/// to tell a late peer from one that called something else: it may end a wait as failed, and vouches for no data.
 struct alignas(kLine) Board {
   std::uint64_t failed;  ///< not 0: this rank's communicator has failed
   std::uint64_t number;  ///< of the collective it is in, or was in last
