@@ -43,10 +43,4 @@ Machine this_machine() {
   return machine;
 }
 
-int launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* value = std::getenv(name)) return std::atoi(value);
-  return 0;
-}
-
 }  // namespace tutti::bench

@@ -15,7 +15,4 @@ struct Machine {
 
 Machine this_machine();
 
-/// This process's rank as its launcher tells it in the environment, before anything is initialised; 0 if it does not.
-int launched_rank();
-
 }  // namespace tutti::bench

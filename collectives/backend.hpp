@@ -35,6 +35,10 @@ struct Operation {
 };
 }  // namespace detail
 
+/// The backend of sessions that name none: TUTTI_BACKEND if set, else native. Throws ErrorCode::invalid_argument if
+/// that names none of this version's.
+BackendKind default_backend();
+
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "collectives/backend.hpp"
 
@@ -15,6 +16,10 @@ class DeviceSession;
 /// True if this process could use a GPU: there is a driver and a device, and TUTTI_DEVICE does not say cpu. Takes less
 /// than a millisecond where there is no driver; never throws.
 bool gpu_available();
+
+/// What keeps this process from a GPU: no CUDA in this build, or no driver; empty if nothing does. Cheap;
+/// never throws.
+std::string lack_of_gpu();
 
 /// The GPU side of a session, or null if its ranks shall run on the CPU; the same on all ranks. TUTTI_DEVICE decides:
 /// "cpu" (or unset); "gpu": throws on all ranks alike if a rank cannot have a GPU of its own that reaches all others;

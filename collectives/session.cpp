@@ -1,6 +1,5 @@
 #include <sched.h>
 
-#include <cstdlib>
 #include <exception>
 #include <thread>
 
@@ -12,16 +11,6 @@
 
 namespace tutti {
 namespace {
-
-BackendKind backend_for(BackendKind asked) {
-  if (asked != BackendKind::automatic) return asked;
-  const char* const name = std::getenv("TUTTI_BACKEND");
-  if (!name) return BackendKind::native;
-  const auto kind = parse_backend(name);
-  if (!kind)
-    throw Error(ErrorCode::invalid_argument, "TUTTI_BACKEND is '" + std::string(name) + "'; use auto, native or mpi");
-  return *kind == BackendKind::automatic ? BackendKind::native : *kind;
-}
 
 /// Bound of an exchange of the bootstrap; 0: its default. A peer may come late from a wait of its own that ran out.
 double exchange_timeout_s(const SessionOptions& options) { return 2 * options.timeout_s; }
@@ -43,7 +32,7 @@ namespace detail {
 
 SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions& options)
     : bootstrap(std::move(made)),
-      backend(backend_for(options.backend)),
+      backend(options.backend == BackendKind::automatic ? default_backend() : options.backend),
       timeout(std::chrono::duration_cast<std::chrono::nanoseconds>(
           std::chrono::duration<double>(options.timeout_s > 0 ? options.timeout_s : default_timeout_s()))),
       device(backend == BackendKind::native ? device_session(*bootstrap, timeout) : nullptr),

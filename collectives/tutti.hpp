@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/environment.hpp"
 #include "collectives/error.hpp"
 #include "kernels/types.hpp"
 

@@ -1,0 +1,60 @@
+#include "collectives/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "collectives/backend.hpp"
+#include "collectives/deadline.hpp"
+#include "collectives/native_cuda.hpp"
+
+namespace tutti {
+namespace {
+
+// The value, or an empty text if the variable is not set.
+std::string_view value_of(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value ? value : "";
+}
+
+}  // namespace
+
+BackendKind default_backend() {
+  const std::string_view name = value_of("TUTTI_BACKEND");
+  if (name.empty()) return BackendKind::native;
+  const auto kind = parse_backend(name);
+  if (!kind || *kind == BackendKind::nccl)
+    throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_BACKEND is '{}'{}; use auto, native or mpi", name,
+                                                         kind ? ", which is not in this version" : ""));
+  return *kind == BackendKind::automatic ? BackendKind::native : *kind;
+}
+
+int launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  return 0;
+}
+
+std::string environment_fault() {
+  try {
+    default_backend();
+    default_timeout_s();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  const std::string_view device = value_of("TUTTI_DEVICE");
+  if (device == "gpu") return fmt::format("TUTTI_DEVICE is gpu, but {}", kNeedsCpu);
+  if (!device.empty() && device != "cpu" && device != "auto")
+    return fmt::format("TUTTI_DEVICE is '{}'; use cpu or auto, or unset it", device);
+  return "";
+}
+
+std::string why_on_cpu() {
+  if (const std::string lack = lack_of_gpu(); !lack.empty()) return lack;
+  const std::string_view device = value_of("TUTTI_DEVICE");
+  if (device.empty()) return "TUTTI_DEVICE is not set, which means the CPU";
+  return device == "cpu" ? "TUTTI_DEVICE is cpu" : "no GPU for each rank";
+}
+
+}  // namespace tutti

@@ -1,0 +1,21 @@
+// What a process knows before it has a session: its place in the job, and the variables that steer sessions.
+#pragma once
+#include <string>
+
+namespace tutti {
+
+/// This process's rank as its launcher tells it; 0 if none does. Local; for messages before there is a session.
+int launched_rank();
+
+/// Why a program that keeps its data in the CPU's memory cannot run with what TUTTI_BACKEND, TUTTI_TIMEOUT and
+/// TUTTI_DEVICE hold: one line that says what to do; empty if it can. Local, starts nothing, never throws.
+std::string environment_fault();
+
+/// Why sessions of the native backend run on the CPU here, in a few words: no CUDA in this build, no driver, or what
+/// TUTTI_DEVICE says. For a process whose session is not on a GPU. Local, starts nothing, never throws.
+std::string why_on_cpu();
+
+/// What a program says to a session on a GPU if its data are in the CPU's memory, which kernels there cannot reach.
+inline constexpr const char* kNeedsCpu = "this version's programs keep their data in CPU memory; unset TUTTI_DEVICE";
+
+}  // namespace tutti
