@@ -110,7 +110,7 @@ enum class Wish { cpu, gpu, automatic, unknown };
 Wish wish() {
   const char* const asked = std::getenv("TUTTI_DEVICE");
   // Unset: programs of this version keep their data in the CPU's memory, which kernels on a GPU cannot reach.
-  const std::string_view name = asked && *asked ? asked : "cpu";
+  const std::string_view name = asked ? asked : "cpu";
   if (name == "cpu") return Wish::cpu;
   if (name == "gpu") return Wish::gpu;
   return name == "auto" ? Wish::automatic : Wish::unknown;
@@ -211,13 +211,6 @@ bool gpu_available() {
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count > 0;
   cudaGetLastError();
   return false;
-}
-
-std::string lack_of_gpu() {
-  int driver = 0;  // stays so without a driver; asking starts nothing
-  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) return "";
-  cudaGetLastError();
-  return "there is no GPU driver";
 }
 
 std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std::chrono::nanoseconds timeout) {

@@ -7,22 +7,21 @@
 
 #include "collectives/backend.hpp"
 #include "collectives/deadline.hpp"
-#include "collectives/native_cuda.hpp"
+#include "collectives/gpu_driver.hpp"
 
 namespace tutti {
 namespace {
 
-// The value, or an empty text if the variable is not set.
-std::string_view value_of(const char* variable) {
-  const char* const value = std::getenv(variable);
-  return value ? value : "";
+std::string_view device_asked_for() {
+  const char* const device = std::getenv("TUTTI_DEVICE");
+  return device ? device : "cpu";
 }
 
 }  // namespace
 
 BackendKind default_backend() {
-  const std::string_view name = value_of("TUTTI_BACKEND");
-  if (name.empty()) return BackendKind::native;
+  const char* const name = std::getenv("TUTTI_BACKEND");
+  if (!name) return BackendKind::native;
   const auto kind = parse_backend(name);
   if (!kind || *kind == BackendKind::nccl)
     throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_BACKEND is '{}'{}; use auto, native or mpi", name,
@@ -43,18 +42,17 @@ std::string environment_fault() {
   } catch (const Error& error) {
     return error.what();
   }
-  const std::string_view device = value_of("TUTTI_DEVICE");
+  const std::string_view device = device_asked_for();
   if (device == "gpu") return fmt::format("TUTTI_DEVICE is gpu, but {}", kNeedsCpu);
-  if (!device.empty() && device != "cpu" && device != "auto")
+  if (device != "cpu" && device != "auto")
     return fmt::format("TUTTI_DEVICE is '{}'; use cpu or auto, or unset it", device);
   return "";
 }
 
 std::string why_on_cpu() {
   if (const std::string lack = lack_of_gpu(); !lack.empty()) return lack;
-  const std::string_view device = value_of("TUTTI_DEVICE");
-  if (device.empty()) return "TUTTI_DEVICE is not set, which means the CPU";
-  return device == "cpu" ? "TUTTI_DEVICE is cpu" : "no GPU for each rank";
+  if (!std::getenv("TUTTI_DEVICE")) return "TUTTI_DEVICE is not set, which means the CPU";
+  return device_asked_for() == "cpu" ? "TUTTI_DEVICE is cpu" : "no GPU for each rank";
 }
 
 }  // namespace tutti

@@ -17,10 +17,6 @@ class DeviceSession;
 /// than a millisecond where there is no driver; never throws.
 bool gpu_available();
 
-/// What keeps this process from a GPU: no CUDA in this build, or no driver; empty if nothing does. Cheap;
-/// never throws.
-std::string lack_of_gpu();
-
 /// The GPU side of a session, or null if its ranks shall run on the CPU; the same on all ranks. TUTTI_DEVICE decides:
 /// "cpu" (or unset); "gpu": throws on all ranks alike if a rank cannot have a GPU of its own that reaches all others;
 /// "auto": then falls back to the CPU, which rank 0 says on stderr. Rank r takes the only GPU that its process sees,

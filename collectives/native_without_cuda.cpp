@@ -8,8 +8,6 @@ namespace tutti {
 
 bool gpu_available() { return false; }
 
-std::string lack_of_gpu() { return "this build has no CUDA"; }
-
 std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std::chrono::nanoseconds) {
   const char* const asked = std::getenv("TUTTI_DEVICE");
   const int needs = asked && std::string_view(asked) == "gpu" ? 1 : 0;
