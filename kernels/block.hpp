@@ -30,6 +30,21 @@ enum class Reach {
   root_in,  ///< reads the root's `in` (the root is call.peer)
 };
 
+/// Whether a kernel reads `in` of `rank`, and writes every rank's `out`.
+TUTTI_HD bool reads_in(Reach reach, int rank, int root) {
+  return reach == Reach::in || reach == Reach::stable_in || reach == Reach::both ||
+         (reach == Reach::root_in && rank == root);
+}
+TUTTI_HD bool writes_out(Reach reach) { return reach == Reach::out || reach == Reach::both; }
+
+/// Whether the buffers of `rank` allow what `reach` asks for.
+TUTTI_HD bool reachable(Reach reach, Place in, Place out, int rank, int root) {
+  if (reach == Reach::nothing) return false;
+  if (reads_in(reach, rank, root) && !in.mapped()) return false;
+  if (writes_out(reach) && !out.mapped()) return false;
+  return reach != Reach::stable_in || in.bits != out.bits;
+}
+
 /// A message as its receiver finds it: where to copy from if the sender's buffer is mapped.
 struct Offer {
   Memory memory = Memory::failed;

@@ -20,11 +20,7 @@ const char* name_of(Purpose purpose) {
   return names[static_cast<int>(purpose)];
 }
 
-std::uint64_t& tag_in(char* line) { return *reinterpret_cast<std::uint64_t*>(line + kPacketLine); }
 char* payload_in(char* line, std::size_t bytes) { return bytes <= kPacketLine ? line : line + kLine; }
-std::uint64_t tag_of(const Call& call, std::uint64_t use) {
-  return static_cast<std::uint64_t>(packet_fingerprint(call)) << 32 | Connections::packet_tag(use);
-}
 
 /// The reduction of the sources, in their order, one element after the other.
 std::vector<char> reduced(const std::vector<const char*>& sources, std::size_t n, const Reduction& reduction) {
@@ -148,23 +144,14 @@ Memory ModelBlock::enter(const Call& call, Reach reach) {
     model_.publish(me_, &mine.count, number, false);
   });
 
-  const bool reads = reach == Reach::in || reach == Reach::stable_in || reach == Reach::both;
-  const bool writes = reach == Reach::out || reach == Reach::both;
-  const auto matters = [&](int peer) { return reads || (reach == Reach::root_in && peer == call.peer); };
-  bool mapped = reach != Reach::nothing;
-  const auto consider = [&](int peer, Place in, Place out) {
-    if (matters(peer)) mapped &= in.mapped();
-    if (writes) mapped &= out.mapped();
-    if (reach == Reach::stable_in) mapped &= in.bits != out.bits;
-  };
-  consider(rank(), call.in_place, call.out_place);
+  bool mapped = reachable(reach, call.in_place, call.out_place, rank(), call.peer);
   for_each(kAll, [&](int peer) {
     Entry& theirs = *entry(rank(), number, peer);
     if (failed_ || !await(theirs.count, number, false, "enter", peer, number - 1)) return;
     model_.access(me_, word_, header(theirs), sizeof(Entry) - kTag, false);
     if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
       return fail("rank " + std::to_string(peer) + " has entered another call");
-    consider(peer, theirs.in, theirs.out);
+    mapped &= reachable(reach, theirs.in, theirs.out, peer, call.peer);
   });
   if (failed_) return Memory::failed;
   if (!mapped) return Memory::staged;
@@ -172,9 +159,10 @@ Memory ModelBlock::enter(const Call& call, Reach reach) {
   for (int peer = 0; peer < size(); ++peer) {
     const bool own = peer == rank();
     const Entry& theirs = *entry(rank(), number, peer);
-    char* const in = !matters(peer) ? nullptr : own ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
+    const bool reads = reads_in(reach, peer, call.peer), writes = writes_out(reach);
+    char* const in = !reads ? nullptr : own ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
     char* const out = !writes ? nullptr : own ? call.out : resolve(theirs.out, peer);
-    if ((matters(peer) && !in) || (writes && !out)) {
+    if ((reads && !in) || (writes && !out)) {
       fail("a buffer of rank " + std::to_string(peer) + " is not mapped here");
       return Memory::failed;
     }

@@ -16,8 +16,7 @@ TUTTI_KERNEL void direct_broadcast(B& block, const Call& call) {
   const int me = block.rank(), root = call.peer, slots = block.geometry().slots;
   const Range band = band_of(block, call, call.count);
   const std::size_t slice_size = block.geometry().slot_bytes / width;
-  const std::size_t largest = part(call.count, static_cast<std::size_t>(block.count()), 0, line_of(call)).size();
-  Count rounds = static_cast<Count>(ceil_div(largest, slice_size));
+  Count rounds = slice_rounds(block, call, call.count, slice_size);
   const bool direct = block.enter(call, Reach::root_in) == Memory::peer_mapped;
   if (direct) {
     rounds = 1;

@@ -13,6 +13,13 @@ TUTTI_HD Range band_of(const Connections& block, const Call& call, std::size_t e
               line_of(call));
 }
 
+/// Rounds in which every block moves its band of `elements`, `slice` of them at a time: those of the largest band, so
+/// the same for all blocks.
+TUTTI_HD Count slice_rounds(const Connections& block, const Call& call, std::size_t elements, std::size_t slice) {
+  const std::size_t largest = part(elements, static_cast<std::size_t>(block.count()), 0, line_of(call)).size();
+  return static_cast<Count>(ceil_div(largest, slice));
+}
+
 /// One chunk per rank of call.count elements, this block's band of each, cut into slices that fit `slot_bytes`.
 /// `rounds` is the same for every chunk, rank and block: it follows from the largest band.
 class Chunks {
@@ -27,8 +34,7 @@ class Chunks {
         index_(static_cast<std::size_t>(block.index())),
         slice_(slot_bytes / call.element()) {
     const std::size_t largest = spread ? part(count_, ranks_, 0, line_).size() : count_;
-    const std::size_t band = part(largest, blocks_, 0, line_).size();
-    rounds_ = static_cast<Count>(ceil_div(band, slice_));
+    rounds_ = slice_rounds(block, call, largest, slice_);
   }
   TUTTI_HD Count rounds() const { return rounds_; }
   /// The elements of rank's chunk that this block moves in `round`, as a range of the whole buffer of all chunks.

@@ -109,7 +109,7 @@ struct Geometry {
   int slots = 4;                   ///< of the ring inbox and of the outbox, each; 3 at least: see two_shot_all_reduce
   std::size_t slot_bytes = 0;      ///< of one slot of one block; a multiple of kLine
   int p2p_slots = 4;               ///< slots per sender
-  std::size_t p2p_slot_bytes = 0;  ///< data of one, its header beside it
+  std::size_t p2p_slot_bytes = 0;  ///< data of one, its header beside it; a multiple of kLine
   std::size_t packet_bytes = 0;    ///< the largest message by packets, per block; CUDA doubles it on the wire
 };
 
@@ -137,7 +137,8 @@ struct Layout {
 };
 
 inline Layout layout_of(const Geometry& g) {
-  assert(g.slots >= 3 && g.p2p_slots >= 1 && g.slot_bytes >= kLine * static_cast<std::size_t>(g.ranks));
+  assert(g.slots >= 3 && g.p2p_slots >= 1 && g.p2p_slot_bytes % kLine == 0 &&
+         g.slot_bytes >= kLine * static_cast<std::size_t>(g.ranks));
   Layout l{.geometry = g};
   std::size_t at = 0;
   const auto take = [&at](std::size_t bytes, std::size_t alignment) {
@@ -258,6 +259,11 @@ class Connections {
   TUTTI_HD static std::uint32_t packet_tag(std::uint64_t use) {
     return static_cast<std::uint32_t>(use % 0xffffffffu) + 1;
   }
+  /// The whole 64-bit tag of a message by packets, and where it stands in its line.
+  TUTTI_HD static std::uint64_t tag_of(const Call& call, std::uint64_t use) {
+    return static_cast<std::uint64_t>(packet_fingerprint(call)) << 32 | packet_tag(use);
+  }
+  TUTTI_HD static std::uint64_t& tag_in(char* line) { return *reinterpret_cast<std::uint64_t*>(line + kPacketLine); }
   /// Whether tags begin to repeat with this use, so that those of old packets must go first.
   TUTTI_HD bool packets_wrap() const {
     const std::uint64_t use = uses(Region::packets);

@@ -87,8 +87,7 @@ TUTTI_KERNEL void one_shot_all_reduce(B& block, const Call& call) {
     return;
   }
   const std::size_t slice_size = block.geometry().slot_bytes / width;
-  const std::size_t largest = part(call.count, static_cast<std::size_t>(block.count()), 0, line_of(call)).size();
-  const auto rounds = static_cast<Count>(ceil_div(largest, slice_size));
+  const Count rounds = slice_rounds(block, call, call.count, slice_size);
   const auto slice_at = [&](Count round) { return piece(band.size(), slice_size, static_cast<std::size_t>(round)); };
   const auto give = [&](Count round) {
     const Range slice = slice_at(round);
@@ -158,8 +157,7 @@ TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
     return;
   }
   const std::size_t slice_size = block.geometry().slot_bytes / width;
-  const std::size_t largest = part(call.count, static_cast<std::size_t>(block.count()), 0, line_of(call)).size();
-  const auto rounds = static_cast<Count>(ceil_div(largest, slice_size));
+  const Count rounds = slice_rounds(block, call, call.count, slice_size);
   for (Count round = 0; round < rounds; ++round) {
     const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));
     const std::size_t at = band.begin + cut.begin, bytes = cut.size() * width;

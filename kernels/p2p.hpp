@@ -13,9 +13,8 @@ namespace tutti {
 
 /// Slices of a staged message; at least one, for the header.
 TUTTI_HD Count message_slices(const Connections& block, const Call& call) {
-  const std::size_t largest = part(call.count, static_cast<std::size_t>(block.count()), 0, line_of(call)).size();
-  const std::size_t slices = ceil_div(largest * call.element(), block.geometry().p2p_slot_bytes);
-  return static_cast<Count>(slices ? slices : 1);
+  const Count slices = slice_rounds(block, call, call.count, block.geometry().p2p_slot_bytes / call.element());
+  return slices ? slices : 1;
 }
 
 template <Block B>

@@ -20,6 +20,15 @@ namespace tutti {
 /// The chunk `steps` places behind `rank` on a ring of n.
 TUTTI_HD int behind(int rank, int steps, int n) { return ((rank - steps) % n + n) % n; }
 
+/// Bases of a ring call: every rank filled k slots of the next one and was credited for each.
+template <Block B>
+TUTTI_KERNEL void advance_ring(B& block, Count k) {
+  block.advance_sent(data(block.next()), k);
+  block.advance_received(data(block.prev()), k);
+  block.advance_sent(credit(block.prev()), k);
+  block.advance_received(credit(block.next()), k);
+}
+
 template <Block B>
 TUTTI_KERNEL void ring_all_reduce(B& block, const Call& call) {
   const bool direct = block.enter(call, Reach::out) == Memory::peer_mapped;
@@ -58,10 +67,7 @@ TUTTI_KERNEL void ring_all_reduce(B& block, const Call& call) {
     if (!direct) block.copy(one(call.out + last.begin * width), block.my_slot(k - 1), last.size() * width);
     block.signal(credit(prev), k);
   }
-  block.advance_sent(data(next), k);
-  block.advance_received(data(prev), k);
-  block.advance_sent(credit(prev), k);
-  block.advance_received(credit(next), k);
+  advance_ring(block, k);
 }
 
 template <Block B>
@@ -95,10 +101,7 @@ TUTTI_KERNEL void ring_reduce_scatter(B& block, const Call& call) {
                  call.reduction);
     block.signal(credit(prev), k);
   }
-  block.advance_sent(data(next), k);
-  block.advance_received(data(prev), k);
-  block.advance_sent(credit(prev), k);
-  block.advance_received(credit(next), k);
+  advance_ring(block, k);
 }
 
 template <Block B>
@@ -131,10 +134,7 @@ TUTTI_KERNEL void ring_all_gather(B& block, const Call& call) {
     if (!direct) block.copy(one(call.out + last.begin * width), block.my_slot(k - 1), last.size() * width);
     block.signal(credit(prev), k);
   }
-  block.advance_sent(data(next), k);
-  block.advance_received(data(prev), k);
-  block.advance_sent(credit(prev), k);
-  block.advance_received(credit(next), k);
+  advance_ring(block, k);
 }
 
 }  // namespace tutti

@@ -26,11 +26,15 @@ struct View {
     if (table) return i == own ? first : table[i] + offset;
     return i == 0 ? first : second;
   }
+  /// Every place `bytes` further on, the own one too.
   TUTTI_HD View plus(std::size_t bytes) const {
     View view = *this;
     view.offset += bytes;
+    if (view.first) view.first += bytes;
+    if (view.second) view.second += bytes;
     return view;
   }
+  /// `place` as it stands, in place of the table's entry of `rank`.
   TUTTI_HD View with_own(int rank, const void* place) const {
     View view = *this;
     view.own = rank;

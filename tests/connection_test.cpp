@@ -151,6 +151,22 @@ Geometry geometry_of(int ranks, int blocks, int slots) {
           .packet_bytes = 256};
 }
 
+TEST(AView, MovesEveryPlaceOfItsOwnAndOfItsTable) {
+  char a[64], b[64], c[64];
+  char* const table[] = {a, b, c};
+  const auto places = [](const View& view) {
+    std::vector<const char*> all;
+    for (int i = 0; i < view.count; ++i) all.push_back(view.at(i));
+    return all;
+  };
+  using Places = std::vector<const char*>;
+  EXPECT_EQ(places(one(a).plus(3).plus(4)), (Places{a + 7}));
+  EXPECT_EQ(places(two(a, b).plus(5)), (Places{a + 5, b + 5}));
+  EXPECT_EQ(places(per_rank(table, 3, 8).plus(1)), (Places{a + 9, b + 9, c + 9}));
+  EXPECT_EQ(places(per_rank(table, 3, 8).plus(1).with_own(1, a)), (Places{a + 9, a, c + 9}));
+  EXPECT_EQ(places(per_rank(table, 3, 8).with_own(1, a).plus(1)), (Places{a + 9, a + 1, c + 9}));
+}
+
 constexpr std::uint64_t kBeforeTagsRepeat = (std::uint64_t{1} << 32) - 3;
 
 class Ranks : public testing::TestWithParam<int> {};
