@@ -1,6 +1,10 @@
 #include "collectives/failure_message.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "collectives/choose.hpp"
 
@@ -25,6 +29,34 @@ std::string last_said(const Connections& arenas, int peer) {
   if (board.number == 0) return fmt::format("rank {} has not called any collective of this communicator", peer);
   return fmt::format("rank {} was last in call {} ({})", peer, board.number,
                      to_string(board.description, board.elements));
+}
+
+/// The ranks of a wait that ran out, lowest first.
+std::vector<int> absent_ranks(const Failure& failure) {
+  std::vector<int> ranks;
+  for (int r = 0; r < kMaxRanks; ++r)
+    if (failure.absent >> r & 1) ranks.push_back(r);
+  if (ranks.empty()) ranks.push_back(failure.peer);  // it came while its absence was noted
+  return ranks;
+}
+
+/// "rank 3", "ranks 2 and 3", "ranks 1, 2 and 3".
+std::string to_string(const std::vector<int>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  return fmt::format("ranks {} and {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "), ranks.back());
+}
+
+std::string timed_out(const Failure& failure, std::chrono::nanoseconds timeout, const Connections& arenas) {
+  const std::vector<int> ranks = absent_ranks(failure);
+  std::string text = fmt::format("{}'s {} did not come within {:g} s (count {} wanted, {} seen", to_string(ranks),
+                                 failure.packet ? "packet" : name_of(failure.purpose),
+                                 std::chrono::duration<double>(timeout).count(), failure.wanted, failure.seen);
+  if (ranks.size() > 1) text += fmt::format(" of rank {}", failure.peer);
+  text += ")";
+  constexpr std::size_t kMostQuoted = 4;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMostQuoted); ++i) text += "; " + last_said(arenas, ranks[i]);
+  return text + (ranks.size() == 1 ? ". Is the rank alive, and does it make the same calls?"
+                                   : ". Are the ranks alive, and do they make the same calls?");
 }
 
 }  // namespace
@@ -54,14 +86,8 @@ Error explain(const Failure& failure, const Call& call, int rank, std::chrono::n
                       "ranks while any uses it",
                       where, failure.peer));
     default:
-      return Error(
-          ErrorCode::timeout,
-          fmt::format(
-              "{}: rank {}'s {} did not come within {:g} s (count {} wanted, {} seen); {}. Is the rank alive, and "
-              "does it make the same calls? TUTTI_TIMEOUT sets the limit in seconds",
-              where, failure.peer, failure.packet ? "packet" : name_of(failure.purpose),
-              std::chrono::duration<double>(timeout).count(), failure.wanted, failure.seen,
-              last_said(arenas, failure.peer)));
+      return Error(ErrorCode::timeout, fmt::format("{}: {} TUTTI_TIMEOUT sets the limit in seconds", where,
+                                                   timed_out(failure, timeout, arenas)));
   }
 }
 

@@ -40,9 +40,7 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     store(mine.count, number);
   });
 
-  const bool reads = reach == Reach::in || reach == Reach::stable_in || reach == Reach::both;
-  const bool writes = reach == Reach::out || reach == Reach::both;
-  bool mapped = reach != Reach::nothing;
+  bool mapped = true;
   for (int peer = 0; peer < size(); ++peer) {
     Place in = call.in_place, out = call.out_place;
     if (peer != rank()) {
@@ -53,7 +51,8 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
           stores_.nearness->sample(static_cast<std::uint64_t>((std::chrono::steady_clock::now() - before).count()));
       }
       if (!poll([&] { return load(theirs.count) == number; }, peer)) {
-        fail_at(Purpose::enter, peer, 1, 0);
+        fail_at(Purpose::enter, peer, 1, 0,
+                absent([&](int p) { return load(entry(rank(), number, p)->count) != number; }));
         return Memory::failed;
       }
       if (theirs.description != call.description || theirs.elements != call.count) {
@@ -63,19 +62,17 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
       in = theirs.in;
       out = theirs.out;
     }
-    if (reads || (reach == Reach::root_in && peer == call.peer)) mapped &= in.mapped();
-    if (writes) mapped &= out.mapped();
-    if (reach == Reach::stable_in) mapped &= in.bits != out.bits;
+    mapped &= reachable(reach, in, out, peer, call.peer);
   }
   if (timed) std::atomic_ref(board(rank())->line_ns).store(stores_.nearness->typical_ns(), std::memory_order_relaxed);
   if (!mapped) return Memory::staged;
 
   for (int peer = 0; peer < size(); ++peer) {
     const Entry& theirs = *entry(rank(), number, peer);
-    const bool reads_this = reads || (reach == Reach::root_in && peer == call.peer);
-    char* const in = !reads_this ? nullptr : peer == rank() ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
+    const bool reads = reads_in(reach, peer, call.peer), writes = writes_out(reach);
+    char* const in = !reads ? nullptr : peer == rank() ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
     char* const out = !writes ? nullptr : peer == rank() ? call.out : resolve(theirs.out, peer);
-    if ((reads_this && !in) || (writes && !out)) {
+    if ((reads && !in) || (writes && !out)) {
       fail({.kind = Failure::Kind::unmapped, .peer = peer});
       return Memory::failed;
     }
@@ -85,20 +82,21 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
   return Memory::peer_mapped;
 }
 
-void HostBlock::fail_at(Purpose purpose, int peer, Count wanted, Count seen) {
+void HostBlock::fail_at(Purpose purpose, int peer, Count wanted, Count seen, std::uint64_t absent) {
   Failure failure = failure_;  // a late wait may have said why already
   if (!failed()) failure.kind = Failure::Kind::timeout;
   failure.purpose = purpose;
   failure.peer = peer;
   failure.wanted = wanted;
   failure.seen = seen;
+  if (failure.kind == Failure::Kind::timeout) failure.absent = absent;
   fail(failure);
 }
 
 bool HostBlock::LateWait::called_something_else(const Board& theirs) const {
-  Board& board = const_cast<Board&>(theirs);
-  return load(board.number) == block_.call_.number && block_.call_.number != 0 &&
-         (load(board.description) != block_.call_.description || load(board.elements) != block_.call_.count);
+  const Call& mine = block_.call_;
+  return mine.number != 0 && theirs.number == mine.number &&
+         (theirs.description != mine.description || theirs.elements != mine.count);
 }
 
 bool HostBlock::LateWait::over() {
@@ -106,8 +104,8 @@ bool HostBlock::LateWait::over() {
   if (++pauses_ % kPausesPerLook != 0) return false;
   const auto now = std::chrono::steady_clock::now();
   if (pauses_ == kPausesPerLook) start_ = now;
-  Board& theirs = *block_.board(peer_);
-  const bool peer_failed = load(theirs.failed) != 0;
+  const Board theirs = seen_board(block_, peer_);
+  const bool peer_failed = theirs.failed != 0;
   if (called_something_else(theirs)) {
     // A board is three words: look twice, so that one caught in the middle of an update is not believed.
     if (suspected_) {

@@ -48,6 +48,7 @@ struct Failure {
   int peer = -1;
   Count wanted = 0;  ///< relative to the call, as seen
   Count seen = 0;
+  std::uint64_t absent = 0;    ///< timeout: one bit for each rank that the wait was for and that did not come
   Description theirs = 0;      ///< mismatch: what the peer called
   std::uint64_t elements = 0;  ///< and with how many elements
   std::uint64_t number = 0;    ///< the peer's call number
@@ -99,7 +100,13 @@ class HostBlock : public Connections {
       std::uint64_t& seen = flag(rank(), from.purpose, peer)->count;
       // Counts never wrap; `wanted` may lie before 0 in a communicator's first calls.
       const auto ready = [&] { return static_cast<Count>(load(seen) - wanted) >= 0; };
-      if (!poll(ready, peer)) fail_at(from.purpose, peer, count, static_cast<Count>(load(seen) - base));
+      if (poll(ready, peer)) return;
+      const auto is_absent = [&](int p) {
+        const std::uint64_t theirs = received_base({from.purpose, p}) + static_cast<std::uint64_t>(count);
+        return static_cast<Count>(load(flag(rank(), from.purpose, p)->count) - theirs) < 0;
+      };
+      fail_at(from.purpose, peer, count, static_cast<Count>(load(seen) - base),
+              from.peer == kAll ? absent(is_absent) : std::uint64_t{1} << peer);
     });
   }
 
@@ -126,6 +133,7 @@ class HostBlock : public Connections {
 
   void put_packets(const Call& call, const char* in, std::size_t n) {
     if (failed()) return;
+    publish();
     const std::uint64_t use = uses(Region::packets);
     const std::uint64_t tag = tag_of(call, use);
     const std::size_t bytes = n * call.element();
@@ -148,12 +156,12 @@ class HostBlock : public Connections {
         continue;
       }
       char* const line = packets(rank(), use, peer);
-      const auto ready = [&] {
-        return static_cast<std::uint32_t>(load(tag_in(line))) == static_cast<std::uint32_t>(tag);
+      const auto has_come = [&](int p) {
+        return static_cast<std::uint32_t>(load(tag_in(packets(rank(), use, p)))) == static_cast<std::uint32_t>(tag);
       };
-      if (!poll(ready, peer)) {
+      if (!poll([&] { return has_come(peer); }, peer)) {
         failure_.packet = true;
-        return fail_at(Purpose::data, peer, 1, 0);
+        return fail_at(Purpose::data, peer, 1, 0, absent([&](int p) { return !has_come(p); }));
       }
       if (load(tag_in(line)) != tag) return fail_mismatch(peer);
       sources[peer] = bytes <= kPacketLine ? line : line + kLine;
@@ -165,6 +173,7 @@ class HostBlock : public Connections {
   /// Clears the tags of this rank's packets, between two `leave`s, before tags repeat.
   void wipe_packets() {
     if (failed()) return;
+    publish();
     for (std::uint64_t half = 0; half < 2; ++half)
       for (int peer = 0; peer < size(); ++peer) store(tag_in(packets(rank(), half, peer)), 0);
   }
@@ -200,10 +209,6 @@ class HostBlock : public Connections {
   static std::uint64_t load(std::uint64_t& word) { return std::atomic_ref(word).load(std::memory_order_acquire); }
   static void store(std::uint64_t& word, std::uint64_t value) {
     std::atomic_ref(word).store(value, std::memory_order_release);
-  }
-  static std::uint64_t& tag_in(char* line) { return *reinterpret_cast<std::uint64_t*>(line + kPacketLine); }
-  static std::uint64_t tag_of(const Call& call, std::uint64_t use) {
-    return static_cast<std::uint64_t>(packet_fingerprint(call)) << 32 | packet_tag(use);
   }
 
   template <class F>
@@ -250,7 +255,17 @@ class HostBlock : public Connections {
     const Board theirs = seen_board(*this, peer);
     fail_mismatch(peer, theirs.description, theirs.elements, theirs.number);
   }
-  void fail_at(Purpose purpose, int peer, Count wanted, Count seen);
+  /// `absent`: of all that the wait is for, in case it ran out.
+  void fail_at(Purpose purpose, int peer, Count wanted, Count seen, std::uint64_t absent);
+
+  /// The peers of which f is true, one bit each.
+  template <class F>
+  std::uint64_t absent(F f) {
+    static_assert(kMaxRanks <= 64);
+    std::uint64_t ranks = 0;
+    for_each(kAll, [&](int peer) { ranks |= std::uint64_t{f(peer)} << peer; });
+    return ranks;
+  }
 
   /// Polls until `ready`, pausing after a while; false if the wait ran out, or the peer failed or called something
   /// else.

@@ -177,6 +177,41 @@ TEST(AMissingRank, IsNamedByTheOthersInTime) {
   }
 }
 
+TEST(SeveralMissingRanks, AreAllNamed) {
+  struct Way {
+    const char* says;
+    std::size_t count;
+  };
+  for (const Way& way : {Way{"packet", 10}, Way{"arrival", 100000}}) {
+    for (const bool async : {false, true}) {
+      SCOPED_TRACE(way.says);
+      std::vector<Outcome> outcomes(5);
+      test::on_threads(
+          5,
+          [&](Session& session) {
+            Communicator comm = session.communicator();
+            if (session.rank() == 1 || session.rank() >= 3) return session.bootstrap_barrier();
+            std::vector<float> x(way.count);
+            outcomes[static_cast<std::size_t>(session.rank())] = outcome_of([&] {
+              if (async) return comm.all_reduce_async(x.data(), x.data(), way.count, ReduceOp::sum).wait();
+              comm.all_reduce(x.data(), x.data(), way.count, ReduceOp::sum);
+            });
+            session.bootstrap_barrier();
+          },
+          kShort);
+      EXPECT_TRUE(std::any_of(
+          outcomes.begin(), outcomes.end(),
+          [&](const Outcome& outcome) {
+            return outcome.code == ErrorCode::timeout &&
+                   holds(outcome.what, std::string("ranks 1, 3 and 4's ") + way.says + " did not come") &&
+                   holds(outcome.what, "rank 1 has not called any") && holds(outcome.what, "rank 4 has not called any");
+          }))
+          << outcomes[0].what << "\n"
+          << outcomes[2].what;
+    }
+  }
+}
+
 /// Every call is the same, so only the last one can tell: its number says how far the odd rank is.
 TEST(ARankThatSkipsACall, IsFoundAndNamed) {
   for (const std::size_t count : {std::size_t{10}, std::size_t{5000}}) {
