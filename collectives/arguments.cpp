@@ -17,20 +17,16 @@ struct Extent {
   }
 };
 
-bool is_message(const Request& request) {
-  return request.collective == Collective::send || request.collective == Collective::recv;
-}
-
 }  // namespace
 
 void validate(const Request& request, int rank, int size) {
   if (request.collective == Collective::barrier) return;
-  const bool rooted = request.collective == Collective::broadcast || is_message(request);
+  const bool rooted = request.collective == Collective::broadcast || request.is_message();
   if (rooted && (request.peer < 0 || request.peer >= size))
     reject(request, rank,
-           fmt::format("{} {} is not a rank; there are 0 to {}", is_message(request) ? "peer" : "root", request.peer,
+           fmt::format("{} {} is not a rank; there are 0 to {}", request.is_message() ? "peer" : "root", request.peer,
                        size - 1));
-  if (is_message(request) && request.peer == rank)
+  if (request.is_message() && request.peer == rank)
     reject(request, rank, "a rank cannot send to or receive from itself; copy instead");
   if (request.count == 0) return;
 
@@ -39,14 +35,14 @@ void validate(const Request& request, int rank, int size) {
   if (request.count > (std::size_t{1} << 47) / width / ranks)
     reject(request, rank,
            fmt::format("{} elements are more than an address space; is the count right?", request.count));
-  const std::size_t bytes = request.count * width;
+  const std::size_t bytes = request.bytes();
   const bool gathers = request.collective == Collective::all_gather,
              scatters = request.collective == Collective::reduce_scatter;
-  const Extent in{static_cast<const char*>(request.in), scatters ? bytes * ranks : bytes};
-  const Extent out{static_cast<const char*>(request.out), gathers ? bytes * ranks : bytes};
+  const Extent in{static_cast<const char*>(request.in), request.bytes_in(ranks)};
+  const Extent out{static_cast<const char*>(request.out), request.bytes_out(ranks)};
   if (request.collective != Collective::recv && !in.begin) reject(request, rank, "the input is a null pointer");
   if (request.collective != Collective::send && !out.begin) reject(request, rank, "the output is a null pointer");
-  if (is_message(request) || request.collective == Collective::broadcast || !in.overlaps(out)) return;
+  if (request.is_message() || request.collective == Collective::broadcast || !in.overlaps(out)) return;
 
   const std::size_t own = static_cast<std::size_t>(rank) * bytes;
   const char* const in_place = gathers ? out.begin + own : scatters ? out.begin - own : out.begin;

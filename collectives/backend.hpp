@@ -19,6 +19,15 @@ struct Request {
   int peer = -1;  ///< root of a broadcast, or the other end of a send or receive
   Algorithm algorithm = Algorithm::automatic;
   void* stream = nullptr;
+
+  bool is_message() const { return collective == Collective::send || collective == Collective::recv; }
+  std::size_t bytes() const { return count * size_of(type); }
+  std::size_t bytes_in(std::size_t ranks) const {
+    return collective == Collective::reduce_scatter ? bytes() * ranks : bytes();
+  }
+  std::size_t bytes_out(std::size_t ranks) const {
+    return collective == Collective::all_gather ? bytes() * ranks : bytes();
+  }
 };
 
 namespace detail {

@@ -38,32 +38,30 @@ std::size_t last_level_cache() {
   return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{16} << 20;
 }
 
-bool is_message(const Request& request) {
-  return request.collective == Collective::send || request.collective == Collective::recv;
-}
-
-std::size_t bytes_in(const Request& request, std::size_t ranks) {
-  const std::size_t bytes = request.count * size_of(request.type);
-  return request.collective == Collective::reduce_scatter ? bytes * ranks : bytes;
-}
-std::size_t bytes_out(const Request& request, std::size_t ranks) {
-  const std::size_t bytes = request.count * size_of(request.type);
-  return request.collective == Collective::all_gather ? bytes * ranks : bytes;
-}
-
-struct HostSegmentOwner : detail::SegmentOwner {
-  HostSegmentOwner(SegmentTable& segments, std::shared_ptr<SharedSegment> memory, int at)
+/// A segment in the session's table: out of it and unmapped at its end.
+struct TabledSegment {
+  TabledSegment(SegmentTable& segments, std::shared_ptr<SharedSegment> memory, int at)
       : table(segments), segment(std::move(memory)), index(at) {}
-  ~HostSegmentOwner() override { table.remove(index); }
+  TabledSegment(const TabledSegment&) = delete;
+  ~TabledSegment() { table.remove(index); }
   SegmentTable& table;
   std::shared_ptr<SharedSegment> segment;
   int index;
 };
 
+struct HostSegmentOwner : detail::SegmentOwner {
+  HostSegmentOwner(Progress& driver, std::shared_ptr<TabledSegment> memory)
+      : progress(driver), segment(std::move(memory)) {}
+  /// Calls in flight may reach the peers' shares, whatever buffer this rank gave them.
+  ~HostSegmentOwner() override { progress.keep(std::move(segment)); }
+  Progress& progress;
+  std::shared_ptr<TabledSegment> segment;
+};
+
 /// What a call on a communicator of one rank does.
 void copy_alone(const Request& request) {
-  if (request.in && request.out && request.in != request.out && !is_message(request))
-    std::memcpy(request.out, request.in, request.count * size_of(request.type));
+  if (request.in && request.out && request.in != request.out && !request.is_message())
+    std::memcpy(request.out, request.in, request.bytes());
 }
 
 }  // namespace
@@ -140,7 +138,7 @@ std::uint64_t NativeBackend::least_line_ns() const {
 
 StorePolicy NativeBackend::stores_for(const Request& request) {
   const auto ranks = static_cast<std::size_t>(team_.layout.geometry.ranks);
-  const std::size_t footprint = (bytes_in(request, ranks) + bytes_out(request, ranks)) * ranks;
+  const std::size_t footprint = (request.bytes_in(ranks) + request.bytes_out(ranks)) * ranks;
   StorePolicy policy;
   if (footprint > cache_bytes_) policy.buffers = host::Stores::streaming;
   if (footprint >= kLeastWatched) {
@@ -163,11 +161,11 @@ Call NativeBackend::call_for(const Request& request, const Plan& plan) {
                     average ? static_cast<std::uint32_t>(ranks) : 1};
   call.peer = request.peer;
   call.description = describe(request, plan, options_.blocks);
-  if (!is_message(request)) call.number = ++calls_;
+  if (!request.is_message()) call.number = ++calls_;
   if (plan.kernel != Kernel::packets_all_reduce && request.count > 0) {
     const auto n = static_cast<std::size_t>(ranks);
-    call.in_place = session_.segments.find(request.in, bytes_in(request, n));
-    call.out_place = session_.segments.find(request.out, bytes_out(request, n));
+    call.in_place = session_.segments.find(request.in, request.bytes_in(n));
+    call.out_place = session_.segments.find(request.out, request.bytes_out(n));
   }
   return call;
 }
@@ -238,7 +236,8 @@ std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NativeBackend::allocate(
   auto memory = allocate_host_segment(bootstrap, bytes);
   const int index = session_.segments.add(bootstrap, *memory);
   char* const base = memory->base(bootstrap.rank());
-  return {std::make_shared<HostSegmentOwner>(session_.segments, std::move(memory), index), base};
+  auto tabled = std::make_shared<TabledSegment>(session_.segments, std::move(memory), index);
+  return {std::make_shared<HostSegmentOwner>(session_.progress, std::move(tabled)), base};
 }
 
 }  // namespace tutti

@@ -101,6 +101,14 @@ bool Progress::test(std::span<const std::shared_ptr<Launch>> batch) {
   return all_done(batch);
 }
 
+void Progress::keep(std::shared_ptr<void> thing) {
+  const Driving driving(*this);
+  for (Launches* launches : all_)
+    for (const auto& chain : launches->chains_)
+      for (const auto& launch : chain) launch->kept.push_back(thing);
+  thing.reset();
+}
+
 void Progress::queue(Launches& launches, const std::shared_ptr<Launch>& launch) {
   ++pending_;
   auto& chain = launches.chains_[static_cast<std::size_t>(launch->chain)];
@@ -113,9 +121,8 @@ void Progress::begin_next(Launches& launches, int index) {
   auto& chain = launches.chains_[static_cast<std::size_t>(index)];
   while (!chain.empty() && launches.stopped_) {
     chain.front()->skipped = true;
-    chain.front()->done.store(true, std::memory_order_release);
+    end(*chain.front());
     chain.pop_front();
-    --pending_;
   }
   if (chain.empty()) return;
   const auto& launch = chain.front();
@@ -131,6 +138,12 @@ void Progress::begin_next(Launches& launches, int index) {
       launch->of_blocks[static_cast<std::size_t>(b)] = block.failure();
     }));
   launches.running_.push_back(std::move(running));
+}
+
+void Progress::end(Launch& launch) {
+  --pending_;
+  launch.kept.clear();
+  launch.done.store(true, std::memory_order_release);
 }
 
 /// Resumes every fiber once, and ends the launches whose fibers have all ended.
@@ -151,8 +164,7 @@ void Progress::step() {
         if (launch->failure.kind == Failure::Kind::none) launch->failure = failure;
       launches->stopped_ |= launches->ended_(*launch);
       launches->chains_[static_cast<std::size_t>(launch->chain)].pop_front();
-      --pending_;
-      launch->done.store(true, std::memory_order_release);
+      end(*launch);
       begin_next(*launches, launch->chain);
     }
   }

@@ -28,6 +28,7 @@ struct Launch {
   Failure failure;                 ///< of the first block that failed
   std::vector<Failure> of_blocks;  ///< while it runs; each block writes its own
   bool skipped = false;
+  std::vector<std::shared_ptr<void>> kept;  ///< until it has ended, see Progress::keep
   std::atomic<bool> done = false;
   int chain = 0;  ///< launches of one chain run one after the other, in the order given
 };
@@ -70,12 +71,16 @@ class Progress {
   void wait(std::span<const std::shared_ptr<Launch>> batch);
   /// Drives once; true if all of `batch` are done.
   bool test(std::span<const std::shared_ptr<Launch>> batch);
+  /// Lets go of `thing` when the launches that are pending now have ended, at once if there are none; in either case
+  /// under the driver's lock, so while no kernel of this session runs.
+  void keep(std::shared_ptr<void> thing);
 
  private:
   class Driving;
   void work();
   void step();
   void begin_next(Launches& launches, int chain);
+  void end(Launch& launch);
   void queue(Launches& launches, const std::shared_ptr<Launch>& launch);
   void drive_until_done(std::span<const std::shared_ptr<Launch>> batch);
 

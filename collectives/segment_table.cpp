@@ -9,13 +9,18 @@ namespace tutti {
 
 int SegmentTable::add(Bootstrap& bootstrap, const SharedSegment& segment) {
   static_assert(std::is_trivially_copyable_v<std::bitset<kMaxSegments>>);
-  std::bitset<kMaxSegments> taken;
-  for (const auto& theirs : bootstrap.all_gather(used_)) taken |= theirs;
+  std::bitset<kMaxSegments> mine, taken;
+  {
+    const std::lock_guard lock(mutex_);
+    mine = used_;
+  }
+  for (const auto& theirs : bootstrap.all_gather(mine)) taken |= theirs;
   int index = 0;
   while (index < kMaxSegments && taken[static_cast<std::size_t>(index)]) ++index;
   if (index == kMaxSegments)
     throw Error(ErrorCode::system, "allocate: " + std::to_string(kMaxSegments) +
                                        " buffers are alive, the most that a session can have; destroy some first");
+  const std::lock_guard lock(mutex_);
   used_.set(static_cast<std::size_t>(index));
   const auto row = static_cast<std::size_t>(index) * static_cast<std::size_t>(ranks_);
   for (int r = 0; r < ranks_; ++r) bases_[row + static_cast<std::size_t>(r)] = segment.base(r);
@@ -25,6 +30,7 @@ int SegmentTable::add(Bootstrap& bootstrap, const SharedSegment& segment) {
 }
 
 void SegmentTable::remove(int index) {
+  const std::lock_guard lock(mutex_);
   used_.reset(static_cast<std::size_t>(index));
   const auto row = static_cast<std::size_t>(index) * static_cast<std::size_t>(ranks_);
   std::fill_n(bases_.begin() + static_cast<std::ptrdiff_t>(row), ranks_, nullptr);
@@ -33,6 +39,7 @@ void SegmentTable::remove(int index) {
 
 Place SegmentTable::find(const void* pointer, std::size_t bytes) const {
   const char* const begin = static_cast<const char*>(pointer);
+  const std::lock_guard lock(mutex_);
   for (const Own& own : own_)
     if (begin >= own.begin && begin + bytes <= own.end)
       return place(own.index, static_cast<std::size_t>(begin - own.begin));

@@ -2,6 +2,7 @@
 #pragma once
 #include <bitset>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "collectives/segments.hpp"
@@ -9,6 +10,8 @@
 
 namespace tutti {
 
+/// Threads may look up, add and remove at the same time. Kernels read `bases` without a lock: a row is written while no
+/// kernel can resolve it, so added before a call can name it, removed under the driver's lock.
 class SegmentTable {
  public:
   explicit SegmentTable(int ranks)
@@ -31,6 +34,7 @@ class SegmentTable {
     int index;
   };
   int ranks_;
+  mutable std::mutex mutex_;
   std::vector<char*> bases_;
   std::bitset<kMaxSegments> used_;
   std::vector<Own> own_;

@@ -97,6 +97,48 @@ TEST_P(Jobs, OutliveBuffersAndCommunicatorsInAnyOrder) {
   });
 }
 
+/// Rank 0 uses one buffer, the others another, and then destroy theirs of the first while their threads copy from and
+/// to rank 0's share of it.
+TEST_P(Jobs, KeepABufferForTheCallsThatStartedBeforeItsEnd) {
+  on_job(GetParam(), [](Session& session) {
+    constexpr std::size_t kCount = 1 << 20;
+    const int n = session.size();
+    Communicator comm = session.communicator(), other = session.communicator();
+    for (int round = 0; round < 4; ++round) {
+      auto first = comm.allocate<int>(kCount), second = comm.allocate<int>(kCount);
+      auto& mine = session.rank() == 0 ? first : second;
+      for (std::size_t i = 0; i < kCount; ++i) mine[i] = static_cast<int>(i) + session.rank() + round;
+      const auto start = [&] { return comm.all_reduce_async(mine.data(), mine.data(), kCount, ReduceOp::sum); };
+      Handle handle;
+      if (session.rank() == 0 && round % 2 == 0) {  // the others have destroyed theirs before they learn of this one
+        session.bootstrap_barrier();
+        handle = start();
+      } else {
+        handle = start();
+        if (session.rank() != 0) first = {};
+        if (round % 2 == 0) session.bootstrap_barrier();
+      }
+      handle.wait();
+      for (std::size_t i = 0; i < kCount; ++i)
+        ASSERT_EQ(mine[i], n * (static_cast<int>(i) + round) + n * (n - 1) / 2)
+            << "rank " << session.rank() << ", index " << i;
+      session.bootstrap_barrier();
+      if (round < 3 || n == 1) continue;
+      // No call is in flight now, so it is gone.
+      try {
+        other.all_reduce(mine.data(), mine.data(), kCount, ReduceOp::sum);
+        ADD_FAILURE() << "rank " << session.rank() << " reached what its peers have destroyed";
+      } catch (const Error& error) {
+        const std::string what = error.what();
+        EXPECT_TRUE(what.find("failed first") != std::string::npos ||
+                    (session.rank() > 0 && what.find("destroyed") != std::string::npos))
+            << what;
+      }
+      session.bootstrap_barrier();
+    }
+  });
+}
+
 TEST_P(Jobs, GiveZeroedAlignedMemory) {
   on_job(GetParam(), [](Session& session) {
     Communicator comm = session.communicator();
