@@ -15,10 +15,14 @@ Request request_for(const PointToPoint& operation, const Options& options) {
           .stream = options.stream};
 }
 
-void check(const detail::CommunicatorState* state, const Request& request) {
-  if (!state)
-    throw Error(ErrorCode::invalid_argument, std::string(name_of(request.collective)) + ": this communicator is empty");
-  const detail::SessionState& session = *state->session;
+/// `state`, of which `call` has need.
+const detail::CommunicatorState& present(const std::shared_ptr<detail::CommunicatorState>& state, const char* call) {
+  if (!state) throw Error(ErrorCode::invalid_argument, std::string(call) + ": this communicator is empty");
+  return *state;
+}
+
+void check(const std::shared_ptr<detail::CommunicatorState>& state, const Request& request) {
+  const detail::SessionState& session = *present(state, name_of(request.collective)).session;
   if (request.stream && !session.on_gpu)
     throw Error(ErrorCode::invalid_argument,
                 std::string(name_of(request.collective)) +
@@ -37,21 +41,26 @@ std::shared_ptr<T> keeping(std::shared_ptr<detail::CommunicatorState> state, std
   return std::shared_ptr<T>(std::make_shared<Both>(Both{std::move(state), std::move(part)}), alias);
 }
 
-void run(detail::CommunicatorState* state, const Request& request) {
+void run(const std::shared_ptr<detail::CommunicatorState>& state, const Request& request) {
   check(state, request);
   state->backend->run(request);
 }
 
 Handle start(const std::shared_ptr<detail::CommunicatorState>& state, const Request& request) {
-  check(state.get(), request);
+  check(state, request);
   return Handle(keeping(state, state->backend->start(request)));
 }
 
-std::vector<Request> requests_for(detail::CommunicatorState* state, std::span<const PointToPoint> operations,
-                                  const Options& options) {
+std::vector<Request> requests_for(const std::shared_ptr<detail::CommunicatorState>& state,
+                                  std::span<const PointToPoint> operations, const Options& options) {
+  const int rank = present(state, "group").session->bootstrap->rank();
   std::vector<Request> requests;
   for (const PointToPoint& operation : operations) {
     requests.push_back(request_for(operation, options));
+    if (!requests.back().is_message())
+      throw Error(ErrorCode::invalid_argument, "group on rank " + std::to_string(rank) + ": " +
+                                                   name_of(operation.kind) +
+                                                   " is no send or recv; call it on the communicator instead");
     check(state, requests.back());
   }
   return requests;
@@ -104,40 +113,42 @@ Handle Group::start(const Options& options) {
   return communicator_->start_group(operations, options);
 }
 
-int Communicator::rank() const { return state_->session->bootstrap->rank(); }
-int Communicator::size() const { return state_->session->bootstrap->size(); }
-BackendKind Communicator::backend() const { return state_->backend->kind(); }
-std::size_t Communicator::arena_bytes() const { return state_->backend->arena_bytes(); }
+int Communicator::rank() const { return present(state_, "rank").session->bootstrap->rank(); }
+int Communicator::size() const { return present(state_, "size").session->bootstrap->size(); }
+BackendKind Communicator::backend() const { return present(state_, "backend").backend->kind(); }
+std::size_t Communicator::arena_bytes() const { return present(state_, "arena_bytes").backend->arena_bytes(); }
 
 std::pair<std::shared_ptr<detail::SegmentOwner>, void*> Communicator::allocate_bytes(std::size_t count,
                                                                                      std::size_t element_bytes) {
   const std::size_t bytes = count > SIZE_MAX / element_bytes ? SIZE_MAX : count * element_bytes;
-  auto [owner, data] = state_->backend->allocate(*state_->session->bootstrap, bytes);
+  const detail::CommunicatorState& state = present(state_, "allocate");
+  auto [owner, data] = state.backend->allocate(*state.session->bootstrap, bytes);
   return {keeping(state_, std::move(owner)), data};
 }
 
 void Communicator::run_group(std::span<const PointToPoint> operations, const Options& options) {
-  const auto requests = requests_for(state_.get(), operations, options);
+  const auto requests = requests_for(state_, operations, options);
   if (!requests.empty()) state_->backend->run_group(requests);
 }
 
 Handle Communicator::start_group(std::span<const PointToPoint> operations, const Options& options) {
-  const auto requests = requests_for(state_.get(), operations, options);
+  const auto requests = requests_for(state_, operations, options);
   if (requests.empty()) return Handle();
   return Handle(keeping(state_, state_->backend->start_group(requests)));
 }
 
 Choice Communicator::choice(Collective collective, std::size_t bytes, DataType type, ReduceOp op,
                             const Options& options) const {
+  const Backend& backend = *present(state_, "choice").backend;
   const bool shared_out = collective == Collective::reduce_scatter || collective == Collective::all_gather;
   const std::size_t count = bytes / size_of(type) / (shared_out ? static_cast<std::size_t>(size()) : 1);
-  return state_->backend->choice(
+  return backend.choice(
       {.collective = collective, .count = count, .type = type, .op = op, .peer = 0, .algorithm = options.algorithm});
 }
 
 void Communicator::all_reduce(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
                               const Options& options) {
-  run(state_.get(), {Collective::all_reduce, in, out, count, type, op, -1, options.algorithm, options.stream});
+  run(state_, {Collective::all_reduce, in, out, count, type, op, -1, options.algorithm, options.stream});
 }
 Handle Communicator::all_reduce_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
                                       const Options& options) {
@@ -146,7 +157,7 @@ Handle Communicator::all_reduce_async(const void* in, void* out, std::size_t cou
 
 void Communicator::reduce_scatter(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
                                   const Options& options) {
-  run(state_.get(), {Collective::reduce_scatter, in, out, count, type, op, -1, options.algorithm, options.stream});
+  run(state_, {Collective::reduce_scatter, in, out, count, type, op, -1, options.algorithm, options.stream});
 }
 Handle Communicator::reduce_scatter_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
                                           const Options& options) {
@@ -154,8 +165,7 @@ Handle Communicator::reduce_scatter_async(const void* in, void* out, std::size_t
 }
 
 void Communicator::all_gather(const void* in, void* out, std::size_t count, DataType type, const Options& options) {
-  run(state_.get(),
-      {Collective::all_gather, in, out, count, type, ReduceOp::sum, -1, options.algorithm, options.stream});
+  run(state_, {Collective::all_gather, in, out, count, type, ReduceOp::sum, -1, options.algorithm, options.stream});
 }
 Handle Communicator::all_gather_async(const void* in, void* out, std::size_t count, DataType type,
                                       const Options& options) {
@@ -164,8 +174,7 @@ Handle Communicator::all_gather_async(const void* in, void* out, std::size_t cou
 }
 
 void Communicator::broadcast(void* data, std::size_t count, DataType type, int root, const Options& options) {
-  run(state_.get(),
-      {Collective::broadcast, data, data, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+  run(state_, {Collective::broadcast, data, data, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
 }
 Handle Communicator::broadcast_async(void* data, std::size_t count, DataType type, int root, const Options& options) {
   return start(
@@ -173,20 +182,20 @@ Handle Communicator::broadcast_async(void* data, std::size_t count, DataType typ
 }
 
 void Communicator::barrier(const Options& options) {
-  run(state_.get(), {.algorithm = options.algorithm, .stream = options.stream});
+  run(state_, {.algorithm = options.algorithm, .stream = options.stream});
 }
 Handle Communicator::barrier_async(const Options& options) {
   return start(state_, {.algorithm = options.algorithm, .stream = options.stream});
 }
 
 void Communicator::send(const void* data, std::size_t count, DataType type, int peer, const Options& options) {
-  run(state_.get(), request_for({Collective::send, data, nullptr, count, type, peer}, options));
+  run(state_, request_for({Collective::send, data, nullptr, count, type, peer}, options));
 }
 Handle Communicator::isend(const void* data, std::size_t count, DataType type, int peer, const Options& options) {
   return start(state_, request_for({Collective::send, data, nullptr, count, type, peer}, options));
 }
 void Communicator::recv(void* data, std::size_t count, DataType type, int peer, const Options& options) {
-  run(state_.get(), request_for({Collective::recv, nullptr, data, count, type, peer}, options));
+  run(state_, request_for({Collective::recv, nullptr, data, count, type, peer}, options));
 }
 Handle Communicator::irecv(void* data, std::size_t count, DataType type, int peer, const Options& options) {
   return start(state_, request_for({Collective::recv, nullptr, data, count, type, peer}, options));

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <exception>
@@ -12,8 +13,39 @@
 namespace tutti {
 namespace {
 
-/// Bound of an exchange of the bootstrap; 0: its default. A peer may come late from a wait of its own that ran out.
-double exchange_timeout_s(const SessionOptions& options) { return 2 * options.timeout_s; }
+/// What this rank's options and environment ask for. Where they make no sense, `trouble` says so, and all ranks are to
+/// hear of it: until then the others wait for this one.
+struct Settings {
+  explicit Settings(const SessionOptions& options) {
+    try {
+      timeout_s = options.timeout_s > 0 ? options.timeout_s : default_timeout_s();
+      backend = options.backend == BackendKind::automatic ? default_backend() : options.backend;
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
+  }
+  double timeout_s = 600;
+  BackendKind backend = BackendKind::native;
+  std::string trouble;
+};
+
+/// Bound of an exchange of the bootstrap: a peer may come late from a wait of its own that ran out.
+double exchange_timeout_s(const SessionOptions& options) { return 2 * Settings(options).timeout_s; }
+
+/// The backend that every rank asks for. Collective; throws on all ranks alike.
+BackendKind agreed_backend(Bootstrap& bootstrap, const SessionOptions& options) {
+  const Settings mine(options);
+  agree(bootstrap, ErrorCode::invalid_argument, mine.trouble);
+  const auto kinds = bootstrap.all_gather(mine.backend);
+  for (std::size_t rank = 1; rank < kinds.size(); ++rank)
+    if (kinds[rank] != kinds[0])
+      throw Error(
+          ErrorCode::mismatch,
+          fmt::format("session: rank 0 asks for backend {}, rank {} for {}; give all ranks the same options and "
+                      "TUTTI_BACKEND",
+                      name_of(kinds[0]), rank, name_of(kinds[rank])));
+  return mine.backend;
+}
 
 /// Polls before a wait hands its core on: many if every rank has a core of its own, none otherwise. Measured at 4 ranks
 /// on 2 cores: 100 polls make a barrier 3 times slower, 500 make it 5 times slower. Collective.
@@ -32,9 +64,9 @@ namespace detail {
 
 SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions& options)
     : bootstrap(std::move(made)),
-      backend(options.backend == BackendKind::automatic ? default_backend() : options.backend),
+      backend(agreed_backend(*bootstrap, options)),
       timeout(std::chrono::duration_cast<std::chrono::nanoseconds>(
-          std::chrono::duration<double>(options.timeout_s > 0 ? options.timeout_s : default_timeout_s()))),
+          std::chrono::duration<double>(Settings(options).timeout_s))),
       device(backend == BackendKind::native ? device_session(*bootstrap, timeout) : nullptr),
       on_gpu(device != nullptr),
       segments(bootstrap->size()),

@@ -3,7 +3,10 @@
 
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
+#include "collectives/bootstrap.hpp"
+#include "collectives/session_state.hpp"
 #include "tests/collectives_outcomes.hpp"
 
 namespace tutti {
@@ -50,6 +53,14 @@ TEST(BadArguments, AreRefusedAndChangeNothing) {
       {"receive from itself", invalid, "itself", [](Communicator& c, float* x) { c.recv(x, 4, c.rank()); }},
       {"itself in a group", invalid, "itself",
        [](Communicator& c, float* x) { c.group().send(x, 4, 1 - c.rank()).recv(x + 4, 4, c.rank()).run(); }},
+      {"a collective in a group", invalid, "all_gather is no send or recv",
+       [](Communicator& c, float* x) {
+         c.group().send(x, 4, 1 - c.rank()).add({Collective::all_gather, x, x + 64, 4, DataType::f32, 0}).run();
+       }},
+      {"a collective in a group that is started", invalid, "barrier is no send or recv",
+       [](Communicator& c, float*) {
+         c.group().add({Collective::barrier, nullptr, nullptr, 0, DataType::f32, 0}).start().wait();
+       }},
       {"more than memory", invalid, "address space",
        [](Communicator& c, float* x) { c.all_reduce(x, x, kMany, ReduceOp::sum); }},
       {"a stream on the CPU", invalid, "stream",
@@ -117,9 +128,46 @@ TEST(BadArguments, OfACommunicatorAreRefusedOnAllRanks) {
 
 TEST(BadArguments, OnAnEmptyCommunicatorAreNamed) {
   Communicator none;
-  const Outcome outcome = outcome_of([&] { none.barrier(); });
-  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-  EXPECT_TRUE(holds(outcome.what, "barrier")) << outcome.what;
+  float x[2] = {};
+  const std::pair<const char*, std::function<void()>> calls[] = {
+      {"barrier", [&] { none.barrier(); }},
+      {"all_reduce", [&] { none.all_reduce_async(x, x, 2, ReduceOp::sum).wait(); }},
+      {"group", [&] { none.group().run(); }},
+      {"group", [&] { none.group().send(x, 2, 1).start().wait(); }},
+      {"rank", [&] { (void)none.rank(); }},
+      {"size", [&] { (void)none.size(); }},
+      {"backend", [&] { (void)none.backend(); }},
+      {"arena_bytes", [&] { (void)none.arena_bytes(); }},
+      {"allocate", [&] { (void)none.allocate<float>(4); }},
+      {"choice", [&] { (void)none.choice(Collective::all_gather, 64, DataType::f32, ReduceOp::sum); }},
+  };
+  for (const auto& [name, call] : calls) {
+    const Outcome outcome = outcome_of(call);
+    EXPECT_TRUE(outcome.threw && outcome.code == ErrorCode::invalid_argument) << name << ": " << outcome.what;
+    EXPECT_TRUE(holds(outcome.what, name) && holds(outcome.what, "empty")) << name << ": " << outcome.what;
+  }
+}
+
+TEST(BadArguments, OfOneRankAloneAreRefusedAsOfMore) {
+  test::on_threads(1, [](Session& session) {
+    Communicator comm = session.communicator({.deterministic = true});
+    float x[8] = {};
+    const Options direct{.algorithm = Algorithm::direct}, ring{.algorithm = Algorithm::ring};
+    const std::pair<const char*, std::function<void()>> calls[] = {
+        {"direct", [&] { comm.all_reduce(x, x, 4, ReduceOp::sum, direct); }},
+        {"direct", [&] { comm.all_reduce_async(x, x, 4, ReduceOp::sum, direct).wait(); }},
+        {"deterministic", [&] { comm.reduce_scatter(x, x, 4, ReduceOp::sum, ring); }},
+        {"root 1", [&] { comm.broadcast(x, 4, 1); }},
+        {"peer 1", [&] { comm.send(x, 4, 1); }},
+        {"itself", [&] { comm.group().recv(x, 4, 0).run(); }},
+        {"null", [&] { comm.all_gather<float>(x, nullptr, 4); }},
+        {"overlap", [&] { comm.all_reduce(x, x + 1, 4, ReduceOp::sum); }},
+    };
+    for (const auto& [says, call] : calls) {
+      const Outcome outcome = outcome_of(call);
+      EXPECT_TRUE(outcome.threw && holds(outcome.what, says)) << says << ": " << outcome.what;
+    }
+  });
 }
 
 /// An environment variable for the length of a scope.
@@ -155,6 +203,57 @@ TEST(TheEnvironment, IsCheckedAtCreation) {
   }
   const Environment environment("TUTTI_BACKEND", "native");
   EXPECT_FALSE(outcome_of(make).threw);
+}
+
+TEST(TheEnvironment, BoundsTheBootstrapByTwiceTheTimeout) {
+  const Environment environment("TUTTI_TIMEOUT", "2");
+  const auto late_by = [](int milliseconds) {
+    return outcome_of([milliseconds] {
+      run_threads(2, [milliseconds](Session& session) {
+        if (session.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        session.bootstrap_barrier();
+      });
+    });
+  };
+  const Outcome within = late_by(2500);
+  EXPECT_FALSE(within.threw) << within.what;
+  const Outcome beyond = late_by(4500);
+  EXPECT_TRUE(beyond.threw && beyond.code == ErrorCode::timeout) << beyond.what;
+}
+
+/// What each rank's session ended in, of a job whose ranks have options of their own.
+std::vector<Outcome> sessions(const std::vector<SessionOptions>& options) {
+  auto bootstraps = thread_bootstraps(static_cast<int>(options.size()), 30);
+  std::vector<Outcome> outcomes(options.size());
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < options.size(); ++r)
+    threads.emplace_back(
+        [&, r] { outcomes[r] = outcome_of([&] { detail::SessionState(std::move(bootstraps[r]), options[r]); }); });
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
+TEST(Backends, ThatDifferBetweenRanksAreRefusedOnAllOfThem) {
+  for (const Outcome& outcome :
+       sessions({{.backend = BackendKind::native}, {.backend = BackendKind::native}, {.backend = BackendKind::mpi}})) {
+    EXPECT_TRUE(outcome.threw && outcome.code == ErrorCode::mismatch) << outcome.what;
+    EXPECT_TRUE(holds(outcome.what, "rank 0 asks for backend native, rank 2 for mpi")) << outcome.what;
+    EXPECT_LT(outcome.seconds, kSlack);
+  }
+}
+
+/// Rank 1 alone asks the environment.
+TEST(TheEnvironment, OfOneRankIsRefusedOnAllOfThem) {
+  const SessionOptions sure{.backend = BackendKind::native, .timeout_s = 30};
+  for (const auto& [name, value] : {std::pair{"TUTTI_BACKEND", "natvie"}, {"TUTTI_TIMEOUT", "1 minute"}}) {
+    const Environment environment(name, value);
+    for (const Outcome& outcome : sessions({sure, {}, sure})) {
+      EXPECT_TRUE(outcome.threw && outcome.code == ErrorCode::invalid_argument) << outcome.what;
+      EXPECT_TRUE(holds(outcome.what, "rank 1") && holds(outcome.what, name) && holds(outcome.what, value))
+          << outcome.what;
+      EXPECT_LT(outcome.seconds, kSlack);
+    }
+  }
 }
 
 TEST(Nccl, IsRefusedWithALine) {
