@@ -24,7 +24,7 @@ namespace tutti {
 
 enum class BackendKind {
   automatic,  ///< TUTTI_BACKEND if set, else native
-  native,     ///< tutti's own kernels: on the GPU if there is one, else on the CPU
+  native,     ///< tutti's own kernels: on the CPU, or on GPUs if TUTTI_DEVICE asks for them (see Session)
   mpi,        ///< the MPI library's collectives, for comparison (CPU memory; ranks must be MPI processes)
   nccl,       ///< NCCL's collectives, for comparison; not in this version: refused at creation
 };
@@ -40,7 +40,11 @@ enum class Algorithm : std::uint8_t {
 /// Per-call options. All but `stream` must be equal on all ranks.
 struct Options {
   Algorithm algorithm = Algorithm::automatic;
-  void* stream = nullptr;  ///< a cudaStream_t; the CPU accepts only nullptr
+  /// A cudaStream_t of the session's GPU; the CPU accepts only nullptr. With one, a call returns once it is enqueued
+  /// and runs in the stream's order: "on return" then means "next in the stream", and what goes wrong later is thrown
+  /// by a later call of the communicator. With nullptr on a GPU, a call comes after what the legacy default stream
+  /// holds, and has ended on return.
+  void* stream = nullptr;
 };
 
 struct SessionOptions {
@@ -98,7 +102,9 @@ class [[nodiscard]] Handle {
 };
 
 /// Memory that every rank of the session can reach: `count` elements of T, zeroed, 2 MiB-aligned on the CPU.
-/// Destroying it is local; a peer's later call that needs it fails with an error that says so.
+/// On a GPU it is device memory: its pointers are for kernels and cudaMemcpy, operator[] and iteration are not for the
+/// host. Destroying it is local: calls in flight keep what they need of the peers' shares, a peer's later call that
+/// needs this one's fails with an error that says so.
 template <class T>
 class Buffer {
  public:
@@ -162,11 +168,17 @@ class Group {
 ///
 /// Collectives are called by every rank, in the same order, with equal collective, count, type, op, root and algorithm;
 /// a mismatch or an absent rank ends in tutti::Error on every rank within the session's timeout, and the communicator
-/// stays failed. `in` and `out` may be any memory (on the CPU), any alignment, of 0 elements (then null is legal);
-/// memory from `allocate` is reached by the peers directly, other memory goes through staging. `in` may equal `out`
+/// stays failed. `in` and `out` may be any memory, any alignment, of 0 elements (then null is legal); memory from
+/// `allocate` is reached by the peers directly, other memory goes through staging. `in` may equal `out`
 /// where stated; other overlaps are refused. On return no peer touches the buffers any more. Calls of one communicator
 /// run in the order issued; sends and receives are ordered per peer and direction. One thread at a time uses a session.
 /// The _async variants return at once; the buffers belong to the call until its handle has ended.
+///
+/// On a GPU `in` and `out` are device memory, and those of all_reduce and reduce_scatter are aligned to their elements.
+/// Streams order calls (Options::stream). Small all_reduce calls carry no description there: ranks whose counts or
+/// types differ may get wrong sums instead of an error.
+///
+/// An empty communicator (default-constructed or moved from) throws ErrorCode::invalid_argument from every call.
 class Communicator {
  public:
   Communicator() = default;
@@ -213,7 +225,8 @@ class Communicator {
   /// may be before or after the receive was called. Messages between one pair arrive in order.
   void send(const void* data, std::size_t count, DataType type, int peer, const Options& = {});
   Handle isend(const void* data, std::size_t count, DataType type, int peer, const Options& = {});
-  /// Receives the next message of `peer`; a message of another count or type is an error on both ends.
+  /// Receives the next message of `peer`; a message of another count or type is an error at the receiver, and the
+  /// sender learns of it in its next call that needs a peer.
   void recv(void* data, std::size_t count, DataType type, int peer, const Options& = {});
   Handle irecv(void* data, std::size_t count, DataType type, int peer, const Options& = {});
   Group group() { return Group(*this); }
@@ -283,6 +296,10 @@ class Communicator {
 };
 
 /// One rank of a job: the process's rank under mpirun (a job of one without), or a thread of run_threads.
+///
+/// TUTTI_DEVICE chooses where the native backend's collectives run: cpu; gpu (an error on all ranks alike if a rank
+/// cannot have a GPU that reaches all others); auto (GPUs if every rank can have one, else the CPU). Unset, it means
+/// cpu in this version, since on a GPU a program must keep its data in device memory.
 class Session {
  public:
   /// Collective over the job. Throws tutti::Error on all ranks alike if the job cannot work.
