@@ -186,6 +186,8 @@ class FrontDoor(unittest.TestCase):
                 steps.append(("compare", " ".join(os.path.basename(file) for file in files)))
         self.assertEqual(steps, [("demo", "2"), ("serial", "1"), ("data", "2"), ("tensor", "2"), ("pipeline", "2"),
                                  ("compare", "serial.json data.json tensor.json pipeline.json")])
+        self.assertEqual(done.stdout.count("[--decay] [cosine]"), 1 + 3 * 2)
+        self.assertEqual(done.stdout.count("--decay cosine"), 1, "the demo says once how it trains")
 
     def test_the_demo_ends_with_the_exit_code_of_the_part_that_failed(self):
         for part in ("demo", "tensor", "--compare"):
