@@ -5,14 +5,17 @@
 //   signal   block barrier, then lane p's st.release.sys of the flag. The barrier puts all earlier accesses of all
 //            threads before the release. Pairs with the acquire in the peer's wait.
 //   wait     lane p polls with ld.relaxed.sys, then one ld.acquire.sys of the same flag, then a block barrier: what
-//   came
-//            before the peer's release comes before all that any thread here does afterwards.
+//            came before the peer's release comes before all that any thread here does afterwards.
 //   enter    the same with the Entry beside the flag: lane p writes the peer's line, then releases its count; lane p of
 //            the peer acquires the count, then reads the line. Lines alternate between two halves; a half is written
-//            again only after the peer entered the call between, so had read it.
-//   packets  strong on both sides, ordered by nothing: data and tag are one word. Wiping is strong too.
-//   boards   relaxed on both sides; only messages depend on them.
-// Where a kernel of this stream ends and the next begins, everything is ordered.
+//            again only after the peer entered the call between, so had read it. No barrier comes before the release:
+//            it publishes the line, not what other threads did before, so `enter` must be a kernel's first word.
+//   packets  relaxed on both sides: data and tag are one word, so a tag seen is data seen, and nothing else is ordered.
+//            That a half may be used again rests on the ends of kernels: see packets_cuda.cuh. Wiping is strong too.
+//   boards   relaxed on both sides. `failed` ends waits; the rest only makes messages better.
+// Calls of a communicator are one after the other, also on different streams: each waits for the event behind the one
+// before (cudaStreamWaitEvent). All accesses of a kernel come before all of the next, which is how bases, uses, tables
+// and the halves of packets pass from call to call.
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/failure_cuda.hpp"
@@ -89,7 +92,7 @@ class CudaBlock : public Connections {
         given_up = !await(&here->count, number, Purpose::enter, peer) || !same_call(here, call, peer);
         if (!given_up) in.bits = ptx::load_8(&here->in), out.bits = ptx::load_8(&here->out);
       }
-      mapped = reachable(reach, in, out, peer == call.peer);
+      mapped = reachable(reach, in, out, peer, call.peer);
       if (!given_up) given_up = !fill_tables(call, reach, in, out, peer);
     }
     failed_ = __syncthreads_or(given_up);
@@ -242,29 +245,15 @@ class CudaBlock : public Connections {
     return false;
   }
 
-  TUTTI_KERNEL static bool wants_in(Reach reach, bool is_root) {
-    return reach == Reach::in || reach == Reach::stable_in || reach == Reach::both ||
-           (reach == Reach::root_in && is_root);
-  }
-  TUTTI_KERNEL static bool wants_out(Reach reach) { return reach == Reach::out || reach == Reach::both; }
-
-  /// Whether one rank's buffers allow what `reach` asks for.
-  TUTTI_KERNEL static bool reachable(Reach reach, Place in, Place out, bool is_root) {
-    if (reach == Reach::nothing) return false;
-    if (wants_in(reach, is_root) && !in.mapped()) return false;
-    if (wants_out(reach) && !out.mapped()) return false;
-    return reach != Reach::stable_in || in.bits != out.bits;
-  }
-
   /// Enters a rank's buffers into the block's tables; false, with a report, if one is mapped no more.
   TUTTI_KERNEL bool fill_tables(const Call& call, Reach reach, Place in, Place out, int peer) {
     const bool own = peer == rank();
-    if (wants_in(reach, peer == call.peer) && in.mapped()) {
+    if (reads_in(reach, peer, call.peer) && in.mapped()) {
       char* const place = own ? const_cast<char*>(call.in) : resolve(in, peer);
       in_table()[peer] = place;
       if (!place) return unmapped(peer);
     }
-    if (wants_out(reach) && out.mapped()) {
+    if (writes_out(reach) && out.mapped()) {
       char* const place = own ? call.out : resolve(out, peer);
       out_table()[peer] = place;
       if (!place) return unmapped(peer);

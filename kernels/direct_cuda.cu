@@ -1,14 +1,11 @@
-// Direct reduce-scatter, and all-reduce by packets.
+// The instances of the other direct collectives.
 #include "kernels/collective_cuda.cuh"
 
 namespace tutti {
 
-Collective direct_collective(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::direct_reduce_scatter: return collective<Kernel::direct_reduce_scatter>;
-    case Kernel::packets_all_reduce: return collective<Kernel::packets_all_reduce>;
-    default: return nullptr;
-  }
-}
+template Collective instance<Kernel::direct_reduce_scatter>();
+template Collective instance<Kernel::direct_all_gather>();
+template Collective instance<Kernel::direct_broadcast>();
+template Collective instance<Kernel::barrier>();
 
 }  // namespace tutti

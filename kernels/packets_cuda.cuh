@@ -4,6 +4,11 @@
 // A thread puts, polls and sums the same unit of the message: 4 bytes, or one element of 8. It so reads its part of the
 // own input before it overwrites it in place. Every use sends at least one word to each peer, even of an empty message:
 // a use in which a peer is not heard from would break the rule of two halves (see packets.hpp).
+//
+// That rule needs the reads of use u to come before the peers' writes of use u + 2. Within a kernel nothing orders
+// them: the loads are relaxed, and a store that depends on one is no release. The ends of kernels do. This rank's loads
+// of use u come before all of its kernel of use u + 1, the next of its stream or behind its event. A peer that has seen
+// a word of that kernel puts use u + 2 in a later kernel of its own.
 #pragma once
 #include "kernels/reduce_cuda.cuh"
 

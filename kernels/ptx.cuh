@@ -6,9 +6,8 @@
 //   weak      payload. Races unless ordered by a barrier of the block or by a flag. Volatile in C++, so that the
 //             compiler keeps the order in which several independent loads are put in flight.
 //   relaxed   strong at system scope, orders nothing: polls, packets, boards.
-//   release, acquire   strong at system scope, on flags: what the block did before the release is seen by the block
-//   that
-//             acquires it (each side ties its other threads to the one that signals or waits by a block barrier).
+//   release,  strong at system scope, on flags: what the block did before the release is seen by the block that
+//   acquires acquire   it (each side ties its other threads to the one that signals or waits by a block barrier).
 #pragma once
 #include <cstdint>
 

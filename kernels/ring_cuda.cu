@@ -1,14 +1,10 @@
-// The rings that reduce.
+// The instances of the rings.
 #include "kernels/collective_cuda.cuh"
 
 namespace tutti {
 
-Collective ring_collective(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::ring_all_reduce: return collective<Kernel::ring_all_reduce>;
-    case Kernel::ring_reduce_scatter: return collective<Kernel::ring_reduce_scatter>;
-    default: return nullptr;
-  }
-}
+template Collective instance<Kernel::ring_all_reduce>();
+template Collective instance<Kernel::ring_reduce_scatter>();
+template Collective instance<Kernel::ring_all_gather>();
 
 }  // namespace tutti

@@ -1,0 +1,63 @@
+// Loads the kernels and starts those of collectives.
+#include <algorithm>
+
+#include "kernels/instance_cuda.hpp"
+
+namespace tutti {
+namespace {
+
+/// Every kernel has a line here; one that nobody instantiates does not link. Null for what launch_messages starts.
+Collective instance_of(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::ring_all_reduce: return instance<Kernel::ring_all_reduce>();
+    case Kernel::ring_reduce_scatter: return instance<Kernel::ring_reduce_scatter>();
+    case Kernel::ring_all_gather: return instance<Kernel::ring_all_gather>();
+    case Kernel::two_shot_all_reduce: return instance<Kernel::two_shot_all_reduce>();
+    case Kernel::one_shot_all_reduce: return instance<Kernel::one_shot_all_reduce>();
+    case Kernel::packets_all_reduce: return instance<Kernel::packets_all_reduce>();
+    case Kernel::direct_reduce_scatter: return instance<Kernel::direct_reduce_scatter>();
+    case Kernel::direct_all_gather: return instance<Kernel::direct_all_gather>();
+    case Kernel::direct_broadcast: return instance<Kernel::direct_broadcast>();
+    case Kernel::barrier: return instance<Kernel::barrier>();
+    case Kernel::send:
+    case Kernel::recv: return nullptr;
+  }
+  return nullptr;
+}
+
+/// Loads a kernel, and lowers `per_multiprocessor` to the blocks of it that a multiprocessor holds at once.
+cudaError_t load(const void* kernel, int* per_multiprocessor) {
+  cudaFuncAttributes attributes;
+  cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+  int blocks = 0;
+  if (error == cudaSuccess) error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kCudaThreads, 0);
+  *per_multiprocessor = std::min(*per_multiprocessor, blocks);
+  return error;
+}
+
+}  // namespace
+
+int load_kernels(int* blocks) {
+  int device = 0, multiprocessors = 0, each = 1 << 20;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  for (int k = 0; k < kKernels && error == cudaSuccess; ++k)
+    if (const Collective kernel = instance_of(static_cast<Kernel>(k)))
+      error = load(reinterpret_cast<const void*>(kernel), &each);
+  for (int k = 0; k < kMessageKernels && error == cudaSuccess; ++k) error = load(message_kernel(k), &each);
+  if (error == cudaSuccess) {
+    int ignored = each;  // runs before any other
+    error = load(probe_kernel(), &ignored);
+  }
+  *blocks = each * multiprocessors;
+  return error;
+}
+
+int launch(Kernel kernel, int blocks, const Team& team, const Call& call, const Reports& reports, void* stream) {
+  const Collective function = instance_of(kernel);
+  if (!function) return cudaErrorInvalidDeviceFunction;
+  function<<<static_cast<unsigned>(blocks), kCudaThreads, 0, static_cast<cudaStream_t>(stream)>>>(team, call, reports);
+  return cudaGetLastError();
+}
+
+}  // namespace tutti
