@@ -7,56 +7,16 @@
 #include <cstring>
 
 #include "collectives/failure_message_cuda.hpp"
+#include "collectives/geometry_cuda.hpp"
 #include "collectives/native_cuda.hpp"
+#include "collectives/probe_cuda.hpp"
+#include "collectives/ranges_cuda.hpp"
 
 namespace tutti {
 namespace {
 
 using detail::check_cuda;
 using detail::OnDevice;
-
-// Sizes of the arena: 3.9 MiB at 8 ranks. Not measured on a GPU yet; from published geometries (docs/algorithms.md):
-// 24 to 36 blocks of 512 threads saturate NVLink (vLLM, PyTorch), and packets pay up to some 32 KiB at 8 ranks
-// (MSCCL++), so 1 KiB for each of 32 blocks. What is left goes to slots, of use only to memory that is not mapped.
-constexpr int kBlocks = 32;
-constexpr int kSlots = 4;
-constexpr std::size_t kSlotBytes = 8 << 10;
-constexpr int kMessageSlots = 2;
-constexpr std::size_t kMessageSlotBytes = 896;
-constexpr std::size_t kPacketBytes = 1 << 10;
-static_assert(kBlocks <= kMaxBlocks);
-
-// Bytes per block below which another block would be idle: one 16-byte access of each thread; by packets, one word of
-// most.
-constexpr std::size_t kBytesPerBlock = 16 * kCudaThreads;
-constexpr std::size_t kPacketBytesPerBlock = kPacketBytes;
-constexpr std::size_t kMostMessageBlocks = 8;
-constexpr std::size_t kBytesPerMessageBlock = 64 << 10;
-
-bool is_message(const Request& request) {
-  return request.collective == Collective::send || request.collective == Collective::recv;
-}
-std::size_t bytes_in(const Request& request, std::size_t ranks) {
-  const std::size_t bytes = request.count * size_of(request.type);
-  return request.collective == Collective::reduce_scatter ? bytes * ranks : bytes;
-}
-std::size_t bytes_out(const Request& request, std::size_t ranks) {
-  const std::size_t bytes = request.count * size_of(request.type);
-  return request.collective == Collective::all_gather ? bytes * ranks : bytes;
-}
-
-Geometry geometry_for(int ranks) {
-  Geometry geometry;
-  geometry.ranks = ranks;
-  geometry.blocks = kBlocks;
-  geometry.slots = kSlots;
-  // A slot holds a line of every rank's chunk at least (two-shot, staged).
-  geometry.slot_bytes = std::max(kSlotBytes, static_cast<std::size_t>(ranks) * kLine);
-  geometry.p2p_slots = kMessageSlots;
-  geometry.p2p_slot_bytes = kMessageSlotBytes;
-  geometry.packet_bytes = kPacketBytes;
-  return geometry;
-}
 
 struct DeviceSegmentOwner : detail::SegmentOwner {
   DeviceSegmentOwner(SegmentTable& segments, std::shared_ptr<detail::DeviceSession> session,
@@ -65,7 +25,7 @@ struct DeviceSegmentOwner : detail::SegmentOwner {
   ~DeviceSegmentOwner() override {
     table.remove(index);
     try {
-      device->publish(index, nullptr);
+      device->withdraw(index);
     } catch (const Error&) {  // the device is beyond help; the next call says so
     }
   }
@@ -136,22 +96,25 @@ NativeCudaBackend::NativeCudaBackend(detail::SessionState& session, const Commun
     throw Error(ErrorCode::unsupported,
                 fmt::format("communicator: {} ranks; native serves at most {}", ranks, kMaxRanks));
   // A collective and one message to and from each peer may be in flight at once, and all their blocks must run.
-  const int needed = kBlocks + 2 * (ranks - 1);
+  const int needed = kCudaBlocks + 2 * (ranks - 1);
   if (device_->resident_blocks() < needed)
     throw Error(
         ErrorCode::unsupported,
         fmt::format("communicator: {} ranks need {} blocks of tutti's kernels to run at once, and a GPU here holds {}",
                     ranks, needed, device_->resident_blocks()));
-  team_.layout = layout_of(geometry_for(ranks));
+  team_.layout = layout_of(cuda_geometry(ranks));
   team_.rank = bootstrap.rank();
   team_.segments = device_->segments();
   arena_ = allocate_device_segment(bootstrap, device_, team_.layout.bytes);
   team_.arena = arena_->base(team_.rank);
   try {
     detail::together(bootstrap, [&] { prepare_arena(bootstrap); });
-    if (ranks > 1) probe(bootstrap);
+    if (ranks > 1) {
+      static_assert(2 * kMaxRanks * sizeof(std::uint64_t) <= kCudaBlocks * sizeof(FailureRecord));
+      prove_memory(bootstrap, team_, device_->quiet(), reinterpret_cast<std::uint64_t*>(reports_.records));
+    }
   } catch (...) {
-    if (reports_.failed) cudaFreeHost(reports_.failed);
+    if (reports_.failed) device_->retire_host(reports_.failed);
     throw;
   }
 }
@@ -160,10 +123,10 @@ NativeCudaBackend::~NativeCudaBackend() {
   cudaSetDevice(device_->device());
   for (Chain& each : chains_) {
     if (each.used) cudaEventSynchronize(each.last);  // kernels write to the arena and to the reports
-    if (each.last) cudaEventDestroy(each.last);
+    if (each.last) device_->drop_end(each.last);
     if (each.stream) cudaStreamDestroy(each.stream);
   }
-  cudaFreeHost(reports_.failed);
+  device_->retire_host(reports_.failed);
 }
 
 /// Fills what only this rank reads: peers may not write there, so it does not matter how far they are.
@@ -176,71 +139,23 @@ void NativeCudaBackend::prepare_arena(Bootstrap& bootstrap) {
                              cudaMemcpyHostToDevice, quiet),
              "cudaMemcpyAsync");
   static_assert(static_cast<int>(Region::packets) == 0);
-  const std::vector<std::uint64_t> uses(kBlocks, options_.first_packet_use);
+  const std::vector<std::uint64_t> uses(kCudaBlocks, options_.first_packet_use);
   check_cuda(cudaMemcpyAsync(team_.arena + team_.layout.uses, uses.data(), uses.size() * sizeof uses[0],
                              cudaMemcpyHostToDevice, quiet),
              "cudaMemcpyAsync");
   check_cuda(cudaStreamSynchronize(quiet), "cudaStreamSynchronize");
 
-  report_bytes_ = sizeof(FailureRecord) * (1 + static_cast<std::size_t>(kBlocks) * ranks);
+  const std::size_t report_bytes = sizeof(FailureRecord) * (1 + static_cast<std::size_t>(kCudaBlocks) * ranks);
   void* reports = nullptr;
-  check_cuda(cudaHostAlloc(&reports, report_bytes_, cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
-  std::memset(reports, 0, report_bytes_);
+  check_cuda(cudaHostAlloc(&reports, report_bytes, cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
+  std::memset(reports, 0, report_bytes);
   reports_.failed = static_cast<std::uint64_t*>(reports);
   reports_.records = static_cast<FailureRecord*>(reports) + 1;
   reports_.timeout_ns = static_cast<std::uint64_t>(device_->timeout().count());
 }
 
-/// Every GPU writes a word into every other's arena and reads one there: drivers have claimed access that did not work.
-void NativeCudaBackend::probe(Bootstrap& bootstrap) {
-  const cudaStream_t quiet = device_->quiet();
-  std::uint64_t* const seen = reinterpret_cast<std::uint64_t*>(reports_.records);  // [2][rank]
-  const auto ranks = static_cast<std::size_t>(bootstrap.size());
-  static_assert(2 * kMaxRanks * sizeof(std::uint64_t) <= kBlocks * sizeof(FailureRecord));
-  const auto step = [&](int which) {
-    detail::together(bootstrap, [&] {
-      check_cuda(launch_probe(which, team_, seen, quiet), "launching the probe");
-      check_cuda(cudaStreamSynchronize(quiet), "the probe of the peers' memory");
-    });
-  };
-  step(0);  // write
-  step(1);  // read what the peers wrote here, and what I wrote there
-  std::string trouble;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (static_cast<int>(r) == bootstrap.rank()) continue;
-    const std::uint64_t wanted_here = probe_word(static_cast<int>(r), bootstrap.rank());
-    const std::uint64_t wanted_there = probe_word(bootstrap.rank(), static_cast<int>(r));
-    if (seen[r] != wanted_here || seen[ranks + r] != wanted_there)
-      trouble = fmt::format(
-          "the GPU of rank {} and that of rank {} do not read what they write into each other's memory "
-          "(wrote {:#x} and {:#x}, read {:#x} and {:#x}), although the driver grants peer access; is "
-          "an IOMMU or a virtual machine between them?",
-          bootstrap.rank(), r, wanted_here, wanted_there, seen[r], seen[ranks + r]);
-  }
-  agree(bootstrap, ErrorCode::system, trouble);
-  step(2);  // clear what the peers wrote here
-  std::memset(static_cast<void*>(reports_.records), 0, report_bytes_ - sizeof(FailureRecord));
-}
-
 Plan NativeCudaBackend::plan_for(const Request& request) const {
-  Geometry geometry = team_.layout.geometry;
-  geometry.packet_bytes = kPacketBytes * kBlocks;  // of all blocks
-  return choose(request, geometry, options_.deterministic);
-}
-
-/// As many blocks as have something to do; the same on all ranks, and for a message at both ends.
-int NativeCudaBackend::blocks_for(const Request& request, const Plan& plan) const {
-  const auto ranks = static_cast<std::size_t>(team_.layout.geometry.ranks);
-  const std::size_t bytes = std::max(bytes_in(request, ranks), bytes_out(request, ranks));
-  std::size_t per_block = kBytesPerBlock, most = kBlocks;
-  if (plan.kernel == Kernel::packets_all_reduce) per_block = kPacketBytesPerBlock;
-  if (plan.kernel == Kernel::barrier) most = 1;
-  if (is_message(request)) {
-    const auto for_messages = static_cast<std::size_t>(device_->resident_blocks() - kBlocks);
-    per_block = kBytesPerMessageBlock;
-    most = std::clamp(for_messages / (2 * (ranks - 1)), std::size_t{1}, kMostMessageBlocks);
-  }
-  return static_cast<int>(std::clamp(ceil_div(bytes, per_block), std::size_t{1}, most));
+  return choose(request, choosing_geometry(team_.layout.geometry), options_.deterministic);
 }
 
 Call NativeCudaBackend::call_for(const Request& request, const Plan& plan, int blocks) {
@@ -254,17 +169,17 @@ Call NativeCudaBackend::call_for(const Request& request, const Plan& plan, int b
                     average ? static_cast<std::uint32_t>(ranks) : 1};
   call.peer = request.peer;
   call.description = describe(request, plan, blocks);
-  if (!is_message(request)) call.number = ++calls_;
+  if (!request.is_message()) call.number = ++calls_;
   if (plan.kernel != Kernel::packets_all_reduce && request.count > 0) {
     const auto n = static_cast<std::size_t>(ranks);
-    call.in_place = session_.segments.find(request.in, bytes_in(request, n));
-    call.out_place = session_.segments.find(request.out, bytes_out(request, n));
+    call.in_place = session_.segments.find(request.in, request.bytes_in(n));
+    call.out_place = session_.segments.find(request.out, request.bytes_out(n));
   }
   return call;
 }
 
 std::size_t NativeCudaBackend::chain_of(const Request& request) const {
-  if (!is_message(request)) return 0;
+  if (!request.is_message()) return 0;
   return (request.collective == Collective::send ? 1 : 2) + 2 * static_cast<std::size_t>(request.peer);
 }
 
@@ -272,15 +187,13 @@ NativeCudaBackend::Chain& NativeCudaBackend::chain(std::size_t index) {
   Chain& found = chains_[index];
   // Blocking in CUDA's sense: ordered with the legacy default stream.
   if (!found.stream) check_cuda(cudaStreamCreate(&found.stream), "cudaStreamCreate");
-  if (!found.last)
-    check_cuda(cudaEventCreateWithFlags(&found.last, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  if (!found.last) found.last = device_->make_end();
   return found;
 }
 
 void NativeCudaBackend::copy_alone(const Request& request, cudaStream_t stream) {
-  if (request.in && request.out && request.in != request.out && !is_message(request))
-    check_cuda(cudaMemcpyAsync(request.out, request.in, request.count * size_of(request.type), cudaMemcpyDeviceToDevice,
-                               stream),
+  if (request.in && request.out && request.in != request.out && !request.is_message())
+    check_cuda(cudaMemcpyAsync(request.out, request.in, request.bytes(), cudaMemcpyDeviceToDevice, stream),
                "cudaMemcpyAsync");
 }
 
@@ -299,7 +212,10 @@ cudaStream_t NativeCudaBackend::enqueue(std::span<const Request> requests) {
     for (const std::size_t index : chains)
       if (chain(index).used) check_cuda(cudaStreamWaitEvent(stream, chain(index).last, 0), "cudaStreamWaitEvent");
   if (team_.layout.geometry.ranks == 1)
-    for (const Request& request : requests) copy_alone(request, stream);
+    for (const Request& request : requests) {
+      plan_for(request);  // refuses what more ranks would refuse
+      copy_alone(request, stream);
+    }
   else
     launch_requests(requests, stream);
   if (!captured)
@@ -311,9 +227,10 @@ cudaStream_t NativeCudaBackend::enqueue(std::span<const Request> requests) {
 }
 
 void NativeCudaBackend::launch_requests(std::span<const Request> requests, cudaStream_t stream) {
-  if (!is_message(requests[0])) {
+  const int ranks = team_.layout.geometry.ranks;
+  if (!requests[0].is_message()) {
     const Plan plan = plan_for(requests[0]);
-    const int blocks = blocks_for(requests[0], plan);
+    const int blocks = cuda_blocks(requests[0], plan, ranks, device_->resident_blocks());
     const Call call = call_for(requests[0], plan, blocks);
     check_cuda(launch(plan.kernel, blocks, team_, call, reports_, stream), name_of(plan.kernel));
     return;
@@ -329,7 +246,7 @@ void NativeCudaBackend::launch_requests(std::span<const Request> requests, cudaS
   std::vector<int> ends;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const Plan plan = plan_for(*sorted[i]);
-    const int blocks = blocks_for(*sorted[i], plan);
+    const int blocks = cuda_blocks(*sorted[i], plan, ranks, device_->resident_blocks());
     messages.push_back({call_for(*sorted[i], plan, blocks), blocks, plan.kernel == Kernel::send});
     if (i + 1 == sorted.size() || chain_of(*sorted[i]) != chain_of(*sorted[i + 1]))
       ends.push_back(static_cast<int>(i) + 1);
@@ -339,6 +256,7 @@ void NativeCudaBackend::launch_requests(std::span<const Request> requests, cudaS
 
 void NativeCudaBackend::run_group(std::span<const Request> requests) {
   const OnDevice current(device_->device());
+  const CallRange range(requests, plan_for(requests[0]));
   const cudaStream_t stream = enqueue(requests);
   if (requests[0].stream) return;
   check_cuda(cudaStreamSynchronize(stream), name_of(requests[0].collective));
@@ -347,6 +265,7 @@ void NativeCudaBackend::run_group(std::span<const Request> requests) {
 
 std::shared_ptr<detail::Operation> NativeCudaBackend::start_group(std::span<const Request> requests) {
   const OnDevice current(device_->device());
+  const CallRange range(requests, plan_for(requests[0]));
   return std::make_shared<CudaOperation>(*this, device_->device(), enqueue(requests));
 }
 
@@ -354,7 +273,7 @@ void NativeCudaBackend::throw_if_failed() {
   // Written by a kernel at any time, and released after its record.
   if (!error_ && std::atomic_ref(*reports_.failed).load(std::memory_order_acquire) != 0) {
     const int ranks = team_.layout.geometry.ranks;
-    const std::span records(reports_.records, static_cast<std::size_t>(kBlocks) * static_cast<std::size_t>(ranks));
+    const std::span records(reports_.records, static_cast<std::size_t>(kCudaBlocks) * static_cast<std::size_t>(ranks));
     error_ = std::make_shared<const Error>(explain(records, team_.rank, ranks, device_->timeout()));
   }
   if (error_) throw *error_;

@@ -41,9 +41,7 @@ class NativeCudaBackend : public Backend {
   };
 
   void prepare_arena(Bootstrap& bootstrap);
-  void probe(Bootstrap& bootstrap);
   Plan plan_for(const Request& request) const;
-  int blocks_for(const Request& request, const Plan& plan) const;
   Call call_for(const Request& request, const Plan& plan, int blocks);
   std::size_t chain_of(const Request& request) const;
   Chain& chain(std::size_t index);
@@ -58,7 +56,6 @@ class NativeCudaBackend : public Backend {
   std::shared_ptr<SharedSegment> arena_;
   Team team_;
   Reports reports_;
-  std::size_t report_bytes_ = 0;
   std::vector<Chain> chains_;
   std::uint64_t calls_ = 0;  ///< collectives so far
   std::shared_ptr<const Error> error_;

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
-#include "collectives/native_cuda.hpp"
+#include "collectives/native_device.hpp"
 #include "kernels/launch_cuda.hpp"
 
 namespace tutti {
@@ -58,45 +56,118 @@ DeviceSession::DeviceSession(Bootstrap& bootstrap, int device, std::chrono::nano
 
 DeviceSession::~DeviceSession() {
   cudaSetDevice(device_);
+  close_retired();  // its communicators are gone, so no call is in flight
   cudaFree(segments_);
   cudaStreamDestroy(quiet_);
-  // What is still retired may be mapped by a peer; it goes with the process.
+  // Shares that are still retired may be mapped by a peer; they go with the process.
 }
 
 void DeviceSession::publish(int segment, char* const* bases) {
   const OnDevice current(device_);
-  const std::vector<char*> none(static_cast<std::size_t>(ranks_));
   const std::size_t row = static_cast<std::size_t>(ranks_);
-  check_cuda(cudaMemcpyAsync(segments_ + static_cast<std::size_t>(segment) * row, bases ? bases : none.data(),
-                             row * sizeof(char*), cudaMemcpyHostToDevice, quiet_),
+  check_cuda(cudaMemcpyAsync(segments_ + static_cast<std::size_t>(segment) * row, bases, row * sizeof(char*),
+                             cudaMemcpyHostToDevice, quiet_),
              "cudaMemcpyAsync");
   check_cuda(cudaStreamSynchronize(quiet_), "cudaStreamSynchronize");
 }
 
-void DeviceSession::retire(std::uint64_t serial, void* memory) {
+void DeviceSession::withdraw(int segment) {
+  {
+    const OnDevice current(device_);
+    const std::lock_guard lock(mutex_);
+    if (is_busy()) return retired_segments_.push_back(segment);
+  }
+  publish(segment, std::vector<char*>(static_cast<std::size_t>(ranks_)).data());
+}
+
+cudaEvent_t DeviceSession::make_end() {
+  cudaEvent_t end = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   const std::lock_guard lock(mutex_);
-  retired_.push_back({serial, memory});
+  ends_.push_back(end);
+  return end;
+}
+
+void DeviceSession::drop_end(cudaEvent_t end) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(ends_, end);
+  }
+  cudaEventDestroy(end);
+}
+
+bool DeviceSession::is_busy() {
+  for (const cudaEvent_t end : ends_) {
+    const cudaError_t result = cudaEventQuery(end);
+    if (result != cudaErrorNotReady) {
+      check_cuda(result, "an earlier call");
+      continue;
+    }
+    cudaGetLastError();
+    return true;
+  }
+  return false;
+}
+
+void DeviceSession::expect_idle(Bootstrap& bootstrap, const char* what) {
+  together(bootstrap, [&] {
+    const OnDevice current(device_);
+    const std::lock_guard lock(mutex_);
+    if (is_busy())
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{} while a call is in flight on GPU {}; first wait for its handle, or synchronise its "
+                              "stream, on every rank",
+                              what, device_));
+  });
+}
+
+void DeviceSession::retire(std::uint64_t serial, void* share, std::vector<void*> mappings) {
+  const std::lock_guard lock(mutex_);
+  retired_.push_back({serial, share, std::move(mappings)});
+}
+
+void DeviceSession::retire_host(void* memory) {
+  const std::lock_guard lock(mutex_);
+  retired_host_.push_back(memory);
+}
+
+void DeviceSession::close_retired() {
+  std::vector<int> segments;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Retired& retired : retired_) {
+      for (void* const mapping : retired.mappings) cudaIpcCloseMemHandle(mapping);
+      retired.mappings.clear();
+    }
+    for (void* const memory : retired_host_) cudaFreeHost(memory);
+    retired_host_.clear();
+    segments.swap(retired_segments_);
+  }
+  for (const int segment : segments) publish(segment, std::vector<char*>(static_cast<std::size_t>(ranks_)).data());
 }
 
 void DeviceSession::free_retired(Bootstrap& bootstrap) {
+  const OnDevice current(device_);
+  close_retired();                     // before the peers hear of it
   constexpr std::size_t kAtOnce = 16;  // serials that a rank names; the oldest, so that none is left behind for ever
   using Serials = std::array<std::uint64_t, kAtOnce>;
   Serials mine{};
   {
     const std::lock_guard lock(mutex_);
     std::sort(retired_.begin(), retired_.end(), [](const Retired& a, const Retired& b) { return a.serial < b.serial; });
-    for (std::size_t i = 0; i < std::min(kAtOnce, retired_.size()); ++i) mine[i] = retired_[i].serial;
+    std::size_t named = 0;
+    for (const Retired& retired : retired_)
+      if (retired.mappings.empty() && named < kAtOnce) mine[named++] = retired.serial;
   }
   const std::vector<Serials> all = bootstrap.all_gather(mine);
   const auto retired_by_all = [&](std::uint64_t serial) {
     return std::all_of(all.begin(), all.end(),
                        [&](const Serials& theirs) { return std::count(theirs.begin(), theirs.end(), serial) != 0; });
   };
-  const OnDevice current(device_);
   const std::lock_guard lock(mutex_);
   std::erase_if(retired_, [&](const Retired& retired) {
     if (!retired_by_all(retired.serial)) return false;
-    cudaFree(retired.memory);
+    cudaFree(retired.share);
     return true;
   });
 }
@@ -104,17 +175,6 @@ void DeviceSession::free_retired(Bootstrap& bootstrap) {
 }  // namespace detail
 
 namespace {
-
-enum class Wish { cpu, gpu, automatic, unknown };
-
-Wish wish() {
-  const char* const asked = std::getenv("TUTTI_DEVICE");
-  // Unset: programs of this version keep their data in the CPU's memory, which kernels on a GPU cannot reach.
-  const std::string_view name = asked ? asked : "cpu";
-  if (name == "cpu") return Wish::cpu;
-  if (name == "gpu") return Wish::gpu;
-  return name == "auto" ? Wish::automatic : Wish::unknown;
-}
 
 constexpr int kMostDevices = 16;
 
@@ -205,20 +265,9 @@ void enable_peers(Bootstrap& bootstrap, const std::vector<Visible>& all, int dev
 
 }  // namespace
 
-bool gpu_available() {
-  if (wish() == Wish::cpu) return false;
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count > 0;
-  cudaGetLastError();
-  return false;
-}
-
 std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std::chrono::nanoseconds timeout) {
-  const std::vector<Wish> wishes = bootstrap.all_gather(wish());
-  for (const Wish theirs : wishes)
-    if (theirs != wishes[0] || theirs == Wish::unknown)
-      throw Error(ErrorCode::invalid_argument, "TUTTI_DEVICE must be cpu, gpu or auto, the same on all ranks");
-  if (wishes[0] == Wish::cpu) return nullptr;
+  const DeviceWish wish = agreed_device_wish(bootstrap);
+  if (wish == DeviceWish::cpu) return nullptr;
 
   // Sends and receives run beside each other on streams of their own; with the default of 8 queues, one stream's kernel
   // could wait behind another's. Read when the process first uses its GPU.
@@ -232,9 +281,7 @@ std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std:
     detail::check_cuda(cudaSetDevice(device), "cudaSetDevice");  // what the caller allocates next belongs to this rank
     return session;
   }
-  if (wishes[0] == Wish::gpu) throw Error(ErrorCode::unsupported, why_not + ". TUTTI_DEVICE=cpu runs on the CPU");
-  if (bootstrap.rank() == 0) std::fprintf(stderr, "tutti: running on the CPU: %s\n", why_not.c_str());
-  return nullptr;
+  return without_gpu(bootstrap, wish, why_not);
 }
 
 }  // namespace tutti

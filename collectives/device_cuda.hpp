@@ -62,21 +62,40 @@ class DeviceSession {
 
   /// [segment][rank] in device memory, for the kernels.
   char* const* segments() const { return segments_; }
-  /// Enters where `segment` is mapped here, of every rank; a null `bases` clears it.
+  /// Enters where `segment` is mapped here, of every rank.
   void publish(int segment, char* const* bases);
+  /// Clears that: at once, or if a call is in flight, which may still look it up, with what is put aside.
+  void withdraw(int segment);
 
-  // Device memory that peers may have mapped cannot be freed while they do. A rank retires its share of an allocation
-  // when it has closed its own mappings; once all have, each frees its share, at the next allocation.
+  // Mapping, closing and freeing memory may wait for all kernels of the device, and a kernel may wait for a peer: one
+  // that then waits for this rank would wait for ever. So they happen only while no rank has a call in flight, and what
+  // is destroyed meanwhile is put aside for then.
+
+  /// An event for the end of the newest call of some order; until `drop_end`, a call is in flight while it is pending.
+  cudaEvent_t make_end();
+  void drop_end(cudaEvent_t end);
+  /// Throws ErrorCode::invalid_argument, alike on all ranks, if a call of the session is in flight on any; `what` names
+  /// what needs that none is. Collective.
+  void expect_idle(Bootstrap& bootstrap, const char* what);
+
   std::uint64_t next_serial() { return ++serial_; }
-  void retire(std::uint64_t serial, void* memory);
-  /// Frees what every rank has retired. Collective.
+  /// Puts a rank's side of the allocation of that serial aside: its share, and its mappings of the peers'. The share is
+  /// freed once every rank has closed its mappings.
+  void retire(std::uint64_t serial, void* share, std::vector<void*> mappings);
+  /// Puts pinned host memory aside.
+  void retire_host(void* memory);
+  /// Closes and frees what can be. After `expect_idle`. Collective.
   void free_retired(Bootstrap& bootstrap);
 
  private:
   struct Retired {
     std::uint64_t serial;
-    void* memory;
+    void* share;
+    std::vector<void*> mappings;
   };
+  bool is_busy();  ///< under the mutex
+  void close_retired();
+
   int device_;
   int ranks_;
   int resident_blocks_ = 0;
@@ -84,8 +103,11 @@ class DeviceSession {
   cudaStream_t quiet_ = nullptr;
   char** segments_ = nullptr;
   std::uint64_t serial_ = 0;
-  std::mutex mutex_;  // segments are destroyed by any thread
+  std::mutex mutex_;  // of what follows: segments are destroyed by any thread
+  std::vector<cudaEvent_t> ends_;
   std::vector<Retired> retired_;
+  std::vector<void*> retired_host_;
+  std::vector<int> retired_segments_;
 };
 
 }  // namespace tutti::detail

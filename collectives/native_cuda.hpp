@@ -13,10 +13,6 @@ struct SessionState;
 class DeviceSession;
 }  // namespace detail
 
-/// True if this process could use a GPU: there is a driver and a device, and TUTTI_DEVICE does not say cpu. Takes less
-/// than a millisecond where there is no driver; never throws.
-bool gpu_available();
-
 /// The GPU side of a session, or null if its ranks shall run on the CPU; the same on all ranks. TUTTI_DEVICE decides:
 /// "cpu" (or unset); "gpu": throws on all ranks alike if a rank cannot have a GPU of its own that reaches all others;
 /// "auto": then falls back to the CPU, which rank 0 says on stderr. Rank r takes the only GPU that its process sees,

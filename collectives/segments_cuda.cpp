@@ -82,15 +82,12 @@ class DeviceSegment : public SharedSegment {
     }
   }
 
-  void let_go() noexcept {
-    int before = -1;
-    cudaGetDevice(&before);
-    cudaSetDevice(device_->device());
+  /// Retired even without memory of its own: the peers free theirs once every rank has.
+  void let_go() {
+    std::vector<void*> mappings;
     for (std::size_t r = 0; r < bases_.size(); ++r)
-      if (by_handle_ && static_cast<int>(r) != rank_ && bases_[r]) cudaIpcCloseMemHandle(bases_[r]);
-    // Retired even without memory of its own: the peers free theirs once every rank has.
-    device_->retire(serial_, own_);
-    if (before >= 0) cudaSetDevice(before);
+      if (by_handle_ && static_cast<int>(r) != rank_ && bases_[r]) mappings.push_back(bases_[r]);
+    device_->retire(serial_, own_, std::move(mappings));
   }
 
   std::shared_ptr<detail::DeviceSession> device_;
@@ -107,6 +104,7 @@ class DeviceSegment : public SharedSegment {
 std::shared_ptr<SharedSegment> allocate_device_segment(Bootstrap& bootstrap,
                                                        std::shared_ptr<detail::DeviceSession> device,
                                                        std::size_t bytes) {
+  device->expect_idle(bootstrap, "a communicator is made, or memory allocated,");
   device->free_retired(bootstrap);
   return std::make_shared<DeviceSegment>(bootstrap, std::move(device), bytes);
 }

@@ -1,0 +1,21 @@
+// How a communicator's arena is cut, and how many blocks a call runs, on a GPU.
+#pragma once
+#include "collectives/choose.hpp"
+#include "kernels/connection.hpp"
+
+namespace tutti {
+
+/// The most blocks of a collective.
+inline constexpr int kCudaBlocks = 32;
+static_assert(kCudaBlocks <= kMaxBlocks);
+
+Geometry cuda_geometry(int ranks);
+
+/// The geometry by which `choose` decides: with the packets of all blocks.
+Geometry choosing_geometry(Geometry geometry);
+
+/// As many blocks as have something to do; the same on all ranks, and for a message at both ends. `resident` blocks run
+/// at once on every rank's GPU. For two ranks or more.
+int cuda_blocks(const Request& request, const Plan& plan, int ranks, int resident);
+
+}  // namespace tutti
