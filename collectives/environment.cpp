@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include "collectives/backend.hpp"
 #include "collectives/deadline.hpp"
@@ -33,6 +35,10 @@ int launched_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* value = std::getenv(name)) return std::atoi(value);
   return 0;
+}
+
+void let_rank_0_speak() {
+  if (launched_rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 std::string environment_fault() {

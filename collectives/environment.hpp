@@ -7,6 +7,10 @@ namespace tutti {
 /// This process's rank as its launcher tells it; 0 if none does. Local; for messages before there is a session.
 int launched_rank();
 
+/// For a mistake that every rank finds and rank 0 tells: returns at once there, elsewhere after a second. A launcher
+/// ends the job as soon as one process leaves with a failure, which would cut rank 0 short.
+void let_rank_0_speak();
+
 /// Why a program that keeps its data in the CPU's memory cannot run with what TUTTI_BACKEND, TUTTI_TIMEOUT and
 /// TUTTI_DEVICE hold: one line that says what to do; empty if it can. Local, starts nothing, never throws.
 std::string environment_fault();
