@@ -96,7 +96,12 @@ Every row is one contender at one size: time of a call (median of the rounds; in
 algbw = bytes / time, busbw = algbw made comparable between collectives (nccl-tests' definition), #wrong = wrong
 elements, ratio = mpi's time / this row's time in the same round (median, with its 95 % interval). All contenders take
 turns on the same buffers within one run. Unless --steady is given, every rank rewrites its input before each call and
-reads its whole output after it, outside the measured time above 4 KiB.)";
+reads its whole output after it, outside the measured time above 4 KiB.
+
+environment:
+  TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
+  TUTTI_DEVICE    cpu; this version's bench runs on the CPU only [cpu]
+  TUTTI_BACKEND   what other programs of tutti use; here --backend decides)";
 
 }  // namespace
 

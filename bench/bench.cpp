@@ -35,6 +35,7 @@ int measure(const BenchArguments& arguments, const std::vector<std::string>& wor
   SessionOptions native;
   native.backend = BackendKind::native;
   Session session(native);
+  if (session.on_gpu()) throw ArgumentError(kNeedsCpu);
   const int ranks = session.size();
   const bool first = session.rank() == 0;
   // Every rank judges by the least that any of them found free.
@@ -52,7 +53,7 @@ int measure(const BenchArguments& arguments, const std::vector<std::string>& wor
   options.steady = arguments.steady;
   Race race(session, lineup.meeting(), options);
 
-  print(first, table_header(arguments, machine, ranks, session.on_gpu()));
+  print(first, table_header(arguments, machine, ranks, lineup.arena_bytes()));
   std::vector<Row> rows;
   for (Operation operation : arguments.operations)
     for (bool in_place : arguments.in_place) {
@@ -94,6 +95,7 @@ int run(const std::vector<std::string>& words) {
       if (speaks) fmt::print("{}", *arguments.help);
       return 0;
     }
+    if (const std::string fault = environment_fault(); !fault.empty()) throw ArgumentError(fault);
     if (arguments.check_only) {
       check_bench(arguments, arguments.ranks.value_or(1), free_memory());
       return 0;
@@ -101,6 +103,7 @@ int run(const std::vector<std::string>& words) {
     return measure(arguments, words);
   } catch (const ArgumentError& error) {
     if (speaks) fmt::print(stderr, "tutti bench: {}\n", error.what());
+    let_rank_0_speak();
     return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tutti bench: rank {}: {}\n", launched_rank(), error.what());

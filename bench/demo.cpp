@@ -36,7 +36,12 @@ const char* const kExamples = R"(examples:
   tutti -n 2 demo
   tutti demo --collectives-only --arrival-order
   tutti demo --lecture-size
-  tutti-demo --compare serial.json data.json tensor.json pipeline.json)";
+  tutti-demo --compare serial.json data.json tensor.json pipeline.json
+
+environment:
+  TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
+  TUTTI_DEVICE    cpu; this version's demo runs on the CPU only [cpu]
+  TUTTI_BACKEND   of the demo's trainers: native or mpi; the rest shows native, and mpi for comparison [native])";
 
 DemoArguments parse(const std::vector<std::string>& words) {
   DemoArguments result;
@@ -76,7 +81,9 @@ void check_memory(std::size_t elements, int ranks) {
 
 // The parts of the demo on one rank; false if a result was wrong.
 bool show(Session& session, const DemoArguments& arguments, std::size_t elements) {
+  if (session.on_gpu()) throw ArgumentError(kNeedsCpu);
   InOrder out(session, arguments.arrival_order);
+  out.once(fmt::format("tutti on the CPU ({})\n\n", why_on_cpu()));
   bool good = show_collectives(session, out);
   if (arguments.collectives_only) return good;
   out.once("\n");
@@ -94,6 +101,7 @@ int demo(const DemoArguments& arguments) {
     fmt::print("{}", comparison.text);
     return comparison.good ? 0 : 1;
   }
+  if (const std::string fault = environment_fault(); !fault.empty()) throw ArgumentError(fault);
   const std::size_t elements = arguments.lecture_size ? kLectureElements : kDemoElements;
   const auto need_memory = [&](int ranks) {
     if (!arguments.collectives_only) check_memory(elements, ranks);
@@ -135,6 +143,7 @@ int run(const std::vector<std::string>& words) {
     return 0;
   } catch (const ArgumentError& error) {
     if (speaks) fmt::print(stderr, "tutti demo: {}\n", error.what());
+    let_rank_0_speak();
     return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tutti demo: rank {}: {}\n", launched_rank(), error.what());

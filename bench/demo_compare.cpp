@@ -50,17 +50,17 @@ Comparison compare(const std::vector<TrainingRun>& runs) {
   result.good = true;
   std::string& text = result.text;
   text += fmt::format("Fashion-MNIST: do the parallel trainers do what the {} one does?\n\n", reference.name);
-  text += fmt::format("  {:<10}{:>14}{:>22}{:>12}   {}\n", "", "test accuracy", "first 20 losses off by", "time", "");
+  text += fmt::format("  {:<10}{:>14}{:>25}{:>10}\n", "", "test accuracy", "first 20 losses off by", "time");
   for (const TrainingRun& run : runs) {
     const double off = loss_difference(run, reference);
     std::string verdict;
-    if (!(off <= kLossTolerance)) verdict += "LOSSES DIFFER ";
-    if (!(std::abs(run.accuracy - reference.accuracy) <= kAccuracyTolerance)) verdict += "ACCURACY DIFFERS ";
-    if (!(run.accuracy >= kLeastAccuracy)) verdict += "TOO INACCURATE ";
+    if (!(off <= kLossTolerance)) verdict += "  LOSSES DIFFER";
+    if (!(std::abs(run.accuracy - reference.accuracy) <= kAccuracyTolerance)) verdict += "  ACCURACY DIFFERS";
+    if (!(run.accuracy >= kLeastAccuracy)) verdict += "  TOO INACCURATE";
     result.good = result.good && verdict.empty();
-    text += fmt::format("  {:<10}{:>13.2f}%{:>22}{:>11.1f}s   {}\n", run.name, 100 * run.accuracy,
+    text += fmt::format("  {:<10}{:>12.2f} %{:>25}{:>8.1f} s{}\n", run.name, 100 * run.accuracy,
                         &run == &reference ? "-" : fmt::format("{:.1e}", off), run.seconds,
-                        verdict.empty() ? "ok" : verdict);
+                        verdict.empty() ? "  ok" : verdict);
   }
   text += "\n  The first 20 losses, step by step:\n";
   const auto loss = [](const TrainingRun& run, std::size_t i) {

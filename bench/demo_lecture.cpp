@@ -76,10 +76,10 @@ bool show_lecture_benchmark(Session& session, std::size_t elements, InOrder& out
   Stopwatch watch(session, comm);
 
   out.once(
-      fmt::format("The lecture's benchmark: {} f32 ({}) on each of {} ranks, {}, backend {}\n"
+      fmt::format("The lecture's benchmark: {} f32 ({}) on each of {} rank{}, backend {}\n"
                   "One warm-up, then the median of {} calls; the slowest rank counts.\n\n",
-                  with_commas(elements), readable_bytes(static_cast<double>(bytes)), ranks,
-                  session.on_gpu() ? "GPU" : "CPU", name_of(comm.backend()), kSamples));
+                  with_commas(elements), readable_bytes(static_cast<double>(bytes)), ranks, ranks > 1 ? "s" : "",
+                  name_of(comm.backend()), kSamples));
 
   const auto ones = [](Buffer<float>& buffer, std::size_t count) {
     return [&buffer, count] { std::fill_n(buffer.data(), count, 1.0f); };
@@ -107,21 +107,22 @@ bool show_lecture_benchmark(Session& session, std::size_t elements, InOrder& out
   right = std::count(good.begin(), good.end(), 0) == 0;
 
   std::string text;
-  text += fmt::format("  {:<15}{:>9}{:>9}{:>10}   {:^14}   {:^14}   {:^14}\n", "", "input", "output", "time",
+  text += fmt::format("  {:<15}{:>9}{:>9}{:>10}   {:>14}   {:>14}   {:>14}\n", "", "input", "output", "time",
                       "the lecture's", "algbw", "busbw");
   text += fmt::format("  {:<43}   {:>7}{:>7}   {:>7}{:>7}   {:>7}{:>7}\n", "", "GB/s", "GiB/s", "GB/s", "GiB/s", "GB/s",
                       "GiB/s");
   text += row(Operation::all_reduce, ranks, bytes, bytes, all_reduce);
   text += row(Operation::reduce_scatter, ranks, n * bytes, bytes, reduce_scatter);
   text += row(Operation::all_gather, ranks, bytes, n * bytes, all_gather);
+  const int example = ranks > 1 ? ranks : 4;
   text += fmt::format(
       "\n  On four GPUs the lecture's figures were 277 for all_reduce and 70 for reduce_scatter, and the gap was a "
       "riddle.\n"
-      "  Its formula takes the bytes of the output, but reduce_scatter has to move its input, here {}x as large, so "
-      "its\n"
+      "  Its formula takes the bytes of the output, but reduce_scatter has to move its input, on {} ranks {}x as "
+      "large, so its\n"
       "  figure is {}x too small. busbw takes the same bytes for both and shows how close they are. (The lecture also\n"
       "  divided by 2^30 and said GB/s: that unit is GiB/s, and the figure in GB/s is 7.4 % larger.)\n",
-      ranks, ranks);
+      example, example, example);
   text += fmt::format(
       "\n  Halves of the same {} tensor: reduce_scatter {} + all_gather {} = {}; all_reduce takes {}.\n"
       "  An all_reduce is these two, one after the other; done in one pass it need not store the sums in between.\n",

@@ -46,9 +46,9 @@ bool show_table(Session& session, InOrder& out) {
 
   const std::string mpi = this_machine().mpi;
   out.once(fmt::format(
-      "Time and bus bandwidth (GB/s) of tutti and of {}, {} ranks, in turn on the same buffers\n"
+      "Time and bus bandwidth (GB/s) of tutti and of {}, {} rank{}, in turn on the same buffers\n"
       "ratio: how many times as fast as {} on the same memory (median of {} rounds). ./tutti bench has more.\n\n",
-      mpi, ranks, mpi, options.rounds));
+      mpi, ranks, ranks > 1 ? "s" : "", mpi, options.rounds));
   out.once(
       fmt::format("  {:<15}{:>8}{:>26}{:>26}{:>18}\n", "", "", "tutti, peer-mapped memory", "tutti, any memory", mpi) +
       fmt::format("  {:<15}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}\n", "", "size", "time", "busbw", "ratio",

@@ -78,6 +78,8 @@ Lineup::Lineup(Session& session, const std::vector<BackendKind>& backends, const
   }
 }
 
+std::size_t Lineup::arena_bytes() const { return communicators_.front()->arena_bytes(); }
+
 std::vector<Lane> Lineup::lanes(const Case& c) const {
   std::vector<Lane> lanes;
   for (const Memory& memory : memories_) {

@@ -38,6 +38,8 @@ class Lineup {
          const std::vector<MemoryKind>& memories, const BufferBytes& bytes);
 
   MeetingPoint& meeting() { return meeting_; }
+  /// Of native's communicator, on each rank.
+  std::size_t arena_bytes() const;
   /// Every contender on every kind of memory, with the buffers as `c` needs them.
   std::vector<Lane> lanes(const Case& c) const;
 

@@ -17,18 +17,18 @@ struct RaceOptions {
   int calls = 0;                 ///< per batch; 0: as many as fill batch_seconds
   int warm_up = 2;
   bool check = true;
-  bool steady = false;             ///< buffers are left alone between calls
-  double second_run_seconds = 30;  ///< bound of the longer run of a close race
+  bool steady = false;              ///< buffers are left alone between calls
+  double second_run_seconds = 120;  ///< bound of the longer run of a close race
 };
 
 struct RaceResult {
   std::vector<Row> rows;           ///< in the order of the lanes, near before far; the same on every rank
-  std::vector<std::string> notes;  ///< lanes that cannot run the case and why, rounds left out
+  std::vector<std::string> notes;  ///< lanes that cannot run the case and why, rounds left out or not run
 };
 
 /// Runs every lane on `c` and compares them. Each round gives every lane one batch of calls, in rotating order; what
 /// counts in a round is the slowest rank's time. Where the 95 % interval of a ratio spans 1, the lanes concerned run
-/// again with five times the rounds. Collective.
+/// again with five times the rounds, or as many as second_run_seconds allow. Collective.
 class Race {
  public:
   Race(Session& session, MeetingPoint& meeting, const RaceOptions& options)
@@ -42,7 +42,7 @@ class Race {
   };
   struct Heat {
     std::vector<Round> rounds;
-    double wall_seconds = 0;  // rank 0's
+    bool out_of_time = false;
   };
 
   std::string refusal(const Case& c, const Lane& lane);
@@ -52,7 +52,7 @@ class Race {
   Sample batch(const Case& c, const Lane& lane, const Pattern& pattern, long calls);
   Sample worst(Sample mine);
   Heat heat(const Case& c, const std::vector<Lane>& all, const std::vector<std::size_t>& entrants,
-            const Pattern& pattern, int rounds);
+            const Pattern& pattern, int rounds, double limit_seconds);
 
   Session& session_;
   MeetingPoint& meeting_;

@@ -38,8 +38,7 @@ std::vector<const Round*> Rows::Series::of(Placement placement) const {
   return found;
 }
 
-std::map<std::string, Ratio> Rows::ratios(const Series&, std::size_t lane,
-                                          const std::vector<const Round*>& rounds) const {
+std::map<std::string, Ratio> Rows::ratios(std::size_t lane, const std::vector<const Round*>& rounds) const {
   std::map<std::string, Ratio> result;
   if (lanes_[lane].contender->backend() != "native") return result;
   for (std::size_t peer = 0; peer < lanes_.size(); ++peer) {
@@ -62,7 +61,7 @@ std::vector<std::size_t> Rows::close_races() const {
     const Series& series = series_[from_[lane]];
     bool spans = false;
     for (Placement placement : series.reported())
-      for (const auto& [peer, ratio] : ratios(series, lane, series.of(placement)))
+      for (const auto& [peer, ratio] : ratios(lane, series.of(placement)))
         spans = spans || (ratio.low < 1 && ratio.high > 1);
     if (spans) close.push_back(lane);
   }
@@ -98,7 +97,7 @@ std::vector<Row> Rows::build(std::vector<std::string>* notes) const {
       row.seconds = median(seconds);
       row.seconds_min = *std::min_element(seconds.begin(), seconds.end());
       row.seconds_max = *std::max_element(seconds.begin(), seconds.end());
-      row.ratio = ratios(series, lane, rounds);
+      row.ratio = ratios(lane, rounds);
       row.placement = placement;
       row.placement_ns = median(ns);
       row.rounds = static_cast<int>(seconds.size());

@@ -68,8 +68,7 @@ class Rows {
     std::vector<Placement> reported() const;
     std::vector<const Round*> of(Placement placement) const;
   };
-  std::map<std::string, Ratio> ratios(const Series& series, std::size_t lane,
-                                      const std::vector<const Round*>& rounds) const;
+  std::map<std::string, Ratio> ratios(std::size_t lane, const std::vector<const Round*>& rounds) const;
 
   Case case_;
   const std::vector<Lane>& lanes_;

@@ -28,14 +28,16 @@ constexpr const char* kRatioColumns = "  {:>6} {:>13}  {}";
 
 }  // namespace
 
-std::string table_header(const BenchArguments& arguments, const Machine& machine, int ranks, bool on_gpu) {
+std::string table_header(const BenchArguments& arguments, const Machine& machine, int ranks, std::size_t arena_bytes) {
   std::string text;
   std::string gpus;
   for (const std::string& gpu : machine.gpus) gpus += ", " + gpu;
   text += fmt::format("# {} rank{} on {} core{} of {}{}, {:.0f} GiB of memory\n", ranks, ranks > 1 ? "s" : "",
                       machine.cores, machine.cores > 1 ? "s" : "", machine.cpu, gpus, machine.memory_gib);
-  text += fmt::format("# backends: {} (native runs on the {}{})\n", fmt::join(names_of(arguments.backends), ", "),
-                      on_gpu ? "GPU" : "CPU", machine.mpi.empty() ? "" : ", mpi is " + machine.mpi);
+  text += fmt::format("# backends: {}{}\n", fmt::join(names_of(arguments.backends), ", "),
+                      machine.mpi.empty() ? "" : " (mpi is " + machine.mpi + ")");
+  text += fmt::format("# native runs on the CPU ({}); its arena has {} per rank\n", why_on_cpu(),
+                      readable_bytes(static_cast<double>(arena_bytes)));
   text += arguments.steady
               ? "# steady: nobody touches the buffers between calls, as in OSU and nccl-tests; real programs do\n"
               : "# fresh: each rank rewrites its input before a call and reads all of its output after it\n";

@@ -9,8 +9,8 @@
 
 namespace tutti::bench {
 
-/// The lines above the table: where and how was measured.
-std::string table_header(const BenchArguments& arguments, const Machine& machine, int ranks, bool on_gpu);
+/// The lines above the table: where and how was measured. `arena_bytes`: of native's communicator on each rank.
+std::string table_header(const BenchArguments& arguments, const Machine& machine, int ranks, std::size_t arena_bytes);
 /// The line that opens a collective, and the column titles.
 std::string section_header(const Case& c);
 /// One line. `several`: name the algorithm that was asked for beside the one that ran.

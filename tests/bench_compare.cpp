@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "bench/demo_compare.hpp"
 
@@ -22,8 +23,26 @@ TEST(Compare, RunsThatAgreePass) {
   near.accuracy -= 0.0049;
   const Comparison comparison = compare({run_named("serial"), near});
   EXPECT_TRUE(comparison.good) << comparison.text;
-  EXPECT_NE(comparison.text.find("88.00%"), std::string::npos) << comparison.text;
+  EXPECT_NE(comparison.text.find("88.00 %"), std::string::npos) << comparison.text;
   EXPECT_NE(comparison.text.find("9.0e-04"), std::string::npos) << comparison.text;
+}
+
+TEST(Compare, PrintsColumnsThatLineUp) {
+  const Comparison comparison = compare({run_named("serial"), run_named("data")});
+  std::istringstream lines(comparison.text);
+  std::string titles, row;
+  while (std::getline(lines, titles) && titles.find("test accuracy") == std::string::npos) continue;
+  ASSERT_TRUE(std::getline(lines, row));
+  EXPECT_NE(titles.find("test accuracy  "), std::string::npos) << titles;
+  EXPECT_EQ(titles.find("test accuracy") + 13, row.find(" %") + 2) << titles << "\n" << row;
+  EXPECT_EQ(titles.find("off by") + 6, row.find(" - ") + 2) << titles << "\n" << row;
+  EXPECT_EQ(titles.size(), row.find(" s ") + 2) << titles << "\n" << row;
+}
+
+TEST(Compare, NoLineEndsInABlank) {
+  std::istringstream lines(compare({run_named("serial"), run_named("data")}).text);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << "'" << line << "'";
 }
 
 TEST(Compare, OneLossTooFarOffFails) {

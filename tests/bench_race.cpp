@@ -102,8 +102,24 @@ TEST_F(RaceOfOneRank, RunsACloseRaceAgain) {
   for (int i = 0; i < 5 && !longer; ++i) {  // the interval of equals spans 1 nearly always
     const RaceResult result = run({&native, &mpi}, options, 64);
     longer = result.rows.at(0).rounds >= 75 && result.rows.at(1).rounds < 75;
+    for (const std::string& note : result.notes) EXPECT_EQ(note.find("not 75"), std::string::npos) << note;
   }
   EXPECT_TRUE(longer);
+}
+
+TEST_F(RaceOfOneRank, SaysWhenTimeEndsTheLongerRunEarly) {
+  Copier native("native", Copier::Fault::none, 20e-6), mpi("mpi", Copier::Fault::none, 20e-6);
+  RaceOptions options = quick();
+  options.second_run_seconds = 0;
+  bool told = false;
+  for (int i = 0; i < 5 && !told; ++i) {
+    const RaceResult result = run({&native, &mpi}, options, 64);
+    for (const std::string& note : result.notes) told = told || note.find("not 75") != std::string::npos;
+    if (!told) continue;
+    EXPECT_GE(result.rows.at(0).rounds, 15);
+    EXPECT_LT(result.rows.at(0).rounds, 75);
+  }
+  EXPECT_TRUE(told);
 }
 
 TEST_F(RaceOfOneRank, LeavesOutWhoCannotAndSaysWhy) {

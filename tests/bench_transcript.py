@@ -1,9 +1,11 @@
 """Checks that a transcript is what a program prints today: bench_transcript.py TRANSCRIPT COMMAND...
 
-The first line of the transcript names the command for people and is not compared.
+The first line of the transcript names the command for people; it is not compared. Nor is what the program prints before
+its first blank line: that tells what it runs on, which differs between machines and builds.
 """
 
 import difflib
+import re
 import subprocess
 import sys
 
@@ -11,11 +13,13 @@ with open(sys.argv[1], encoding="utf-8") as file:
     captured = file.read().split("\n", 1)[1]
 done = subprocess.run(sys.argv[2:], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
 print(done.stderr, end="", file=sys.stderr)
-difference = list(difflib.unified_diff(captured.splitlines(), done.stdout.splitlines(), sys.argv[1], "printed now",
-                                       lineterm=""))
-print("\n".join(difference))
-if difference:
-    print("If the new output is right, put it into the transcript below its first line.")
+device, _, printed = done.stdout.partition("\n\n")
+faults = list(difflib.unified_diff(captured.splitlines(), printed.splitlines(), sys.argv[1], "printed now", lineterm=""))
+if faults:
+    faults.append("If the new output is right, put it into the transcript below its first line.")
+if not re.fullmatch(r"tutti on the CPU \(.+\)", device):
+    faults.append(f"the first line does not say on what the program runs and why: {device!r}")
 if done.returncode:
-    print(f"the command ended with exit status {done.returncode}")
-sys.exit(1 if difference or done.returncode else 0)
+    faults.append(f"the command ended with exit status {done.returncode}")
+print("\n".join(faults))
+sys.exit(1 if faults else 0)
