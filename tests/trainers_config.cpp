@@ -45,6 +45,8 @@ TEST(Config, RefusesWhatCannotTrain) {
     expect_refusal(fashion, 4, "--lr: ", [&](Config& c) { c.trainer.optimizer.rate = rate; });
   expect_refusal(fashion, 4, "--momentum: 1", [](Config& c) { c.trainer.optimizer.momentum = 1; });
   expect_refusal(fashion, 4, "--weight-decay: -0.1", [](Config& c) { c.trainer.optimizer.weight_decay = -0.1; });
+  expect_refusal(fashion, 4, "--backend: nccl is not in this version",
+                 [](Config& c) { c.backend = BackendKind::nccl; });
 }
 
 TEST(Config, RefusesMoreStagesThanLayersAndTensorCutsOfNothing) {
@@ -90,6 +92,17 @@ TEST(Header, SaysWhatIsReplicatedAndHowGradientsAreScaled) {
   text.clear();
   for (const auto& line : header(config, 4, "native")) text.append(line).append("\n");
   EXPECT_NE(text.find("all-reduce avg; else local sum / global rows, all-reduce sum"), std::string::npos) << text;
+}
+
+TEST(Header, SaysWhereItRunsAndNamesNoBackendIfNothingIsSent) {
+  Config config = preset_config(Preset::fashion);
+  config.parallel = Parallel::data;
+  const auto parallel = header(config, 4, "native");
+  EXPECT_EQ(parallel.at(0), "fashion, data parallel, 4 ranks, backend native, f32, seed 0");
+  EXPECT_EQ(parallel.at(1), "device               the CPU (" + why_on_cpu() + ")");
+  EXPECT_FALSE(why_on_cpu().empty());
+  config.parallel = Parallel::serial;
+  EXPECT_EQ(header(config, 1, "none").at(0), "fashion, serial, 1 rank, f32, seed 0");
 }
 
 TEST(Decay, CosineFallsFromOneThroughAHalfTowardsZero) {

@@ -14,6 +14,11 @@ examples:
   ./tutti train --preset fashion --parallel data
   ./tutti -n 2 train --preset lecture --parallel pipeline --trace
   ./tutti train --preset fashion --parallel tensor --layers 784-512-10 --epochs 3 --json result.json
+
+environment (the arguments win):
+  TUTTI_BACKEND   native or mpi [native]
+  TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
+  TUTTI_DEVICE    cpu; this version's trainers run on the CPU only [cpu]
 )";
 
 std::vector<int> parse_widths(const std::string& text) {

@@ -1,7 +1,6 @@
 // Data parallel: every rank holds the whole model and a share of the rows; gradients are all-reduced.
 //
-//   rank r: rows [r*B/n, (r+1)*B/n)  ->  forward, backward as if alone  ->  all-reduce of all gradients  ->  own
-//   optimizer
+//   rank r, rows [r*B/n, (r+1)*B/n):  forward, backward as if alone  ->  all-reduce gradients  ->  own optimizer
 //
 // Gradients and the loss are one flat array that peers reach directly, so a step has one all-reduce:
 // 2(n-1)/n * (parameters + 1) elements per rank. Scale, applied once: where the rows divide, each rank has the gradient

@@ -111,11 +111,12 @@ std::vector<std::string> header(const Config& config, int ranks, const std::stri
   const int holders = config.parallel == Parallel::serial ? 1 : ranks;
   const auto copies = static_cast<std::size_t>(2 + optimizer_states(o.kind)) * size_of(config.dtype);
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("{}, {}, {} ranks, backend {}, {}, seed {}", name_of(config.preset),
-                              config.parallel == Parallel::serial
-                                  ? std::string("serial")
-                                  : fmt::format("{} parallel", name_of(config.parallel)),
-                              ranks, backend, name_of(config.dtype), t.seed));
+  lines.push_back(fmt::format(
+      "{}, {}, {} rank{}{}, {}, seed {}", name_of(config.preset),
+      config.parallel == Parallel::serial ? std::string("serial")
+                                          : fmt::format("{} parallel", name_of(config.parallel)),
+      ranks, ranks > 1 ? "s" : "", backend == "none" ? "" : ", backend " + backend, name_of(config.dtype), t.seed));
+  lines.push_back(fmt::format("device               the CPU ({})", why_on_cpu()));
   lines.push_back(fmt::format("model                {}, {} {}, {}, {} parameters", fmt::join(t.mlp.widths, "-"),
                               name_of(t.mlp.activation), t.mlp.activate_last ? "after each layer" : "between layers",
                               t.mlp.bias ? "bias" : "no bias", number(t.mlp.parameters())));

@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace tutti::trainers {
-namespace {
-
-std::size_t elements(int features, int rows) {
-  return static_cast<std::size_t>(features) * static_cast<std::size_t>(rows);
-}
-
-}  // namespace
-
 template <class T>
 LayerStack<T>::LayerStack(Parameters<T>& parameters, int max_rows) : parameters_(&parameters), max_rows_(max_rows) {
   int widest = 0;

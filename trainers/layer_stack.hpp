@@ -7,6 +7,11 @@
 
 namespace tutti::trainers {
 
+/// Of activations [features][rows].
+inline std::size_t elements(int features, int rows) {
+  return static_cast<std::size_t>(features) * static_cast<std::size_t>(rows);
+}
+
 /// Rows that enter a layer: samples as they come, [rows][features], or activations, [features][rows].
 template <class T>
 struct Input {

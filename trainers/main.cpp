@@ -72,6 +72,7 @@ void write_json(const Config& config, int ranks, const RunResult& result) {
 
 int train(const Config& config) {
   tutti::Session session({.backend = config.backend});
+  if (session.on_gpu()) throw InputError(tutti::kNeedsCpu);
   if (!check_together(session, config)) return 2;
   const bool reports = session.rank() == 0;
   try {
@@ -92,24 +93,30 @@ int train(const Config& config) {
 
 }  // namespace
 
-int main(int count, char** arguments) try {
-  const CommandLine line = parse_command_line(count, arguments);
-  if (line.help) {
-    fmt::print("{}", line.help_text);
-    return 0;
-  }
-  if (line.check_ranks > 0) {
+int main(int count, char** arguments) {
+  // Every rank finds the same mistake; one says so.
+  const bool speaks = tutti::launched_rank() == 0;
+  const auto refuse = [&](const char* why) {
+    if (speaks) fmt::print(stderr, "tutti-train: {}\n", why);
+    tutti::let_rank_0_speak();
+    return 2;
+  };
+  try {
+    const CommandLine line = parse_command_line(count, arguments);
+    if (line.help) {
+      if (speaks) fmt::print("{}", line.help_text);
+      return 0;
+    }
+    if (const std::string fault = tutti::environment_fault(); !fault.empty()) return refuse(fault.c_str());
+    if (line.check_ranks == 0) return train(line.config);
     check(line.config, line.check_ranks);
     return 0;
+  } catch (const UsageError& error) {
+    return refuse(error.what());
+  } catch (const InputError& error) {
+    return refuse(error.what());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tutti-train: {}\n", error.what());
+    return 1;
   }
-  return train(line.config);
-} catch (const UsageError& error) {
-  fmt::print(stderr, "tutti-train: {}\n", error.what());
-  return 2;
-} catch (const InputError& error) {
-  fmt::print(stderr, "tutti-train: {}\n", error.what());
-  return 2;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "tutti-train: {}\n", error.what());
-  return 1;
 }

@@ -9,10 +9,6 @@
 namespace tutti::trainers {
 namespace {
 
-std::size_t elements(int features, int rows) {
-  return static_cast<std::size_t>(features) * static_cast<std::size_t>(rows);
-}
-
 int most_rows(const TrainerSpec& spec) {
   const int micro_batches = std::min(spec.micro_batches, spec.batch);
   return (spec.batch + micro_batches - 1) / micro_batches;

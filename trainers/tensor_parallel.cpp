@@ -5,14 +5,6 @@
 #include <algorithm>
 
 namespace tutti::trainers {
-namespace {
-
-std::size_t elements(int features, int rows) {
-  return static_cast<std::size_t>(features) * static_cast<std::size_t>(rows);
-}
-
-}  // namespace
-
 template <class T>
 TensorParallelTrainer<T>::TensorParallelTrainer(const TrainerSpec& spec, Communicator& comm)
     : Trainer<T>(spec, pieces_of(spec.mlp, Parallel::tensor, comm.rank(), comm.size()),
