@@ -5,6 +5,7 @@ prints one line and exits 2; `-h` prints help with examples and exits 0, as one 
 """
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -17,15 +18,32 @@ RIGHT = {
     "tutti-train": [["--preset", "fashion", "--parallel", "data"], ["--preset", "lecture", "--parallel", "serial"]],
 }
 WRONG = {
-    "tutti-demo": [["surplus"]],
+    "tutti-demo": [["surplus"], ["--threads", "0"], ["--compare", "serial.json"]],
     "tutti-bench": [["all_reduce_twice"], ["all_reduce", "-b", "eight"], ["all_reduce", "-e", "-1"],
-                    ["all_reduce", "--backend", "carrier-pigeon"], ["all_reduce", "--algorithm", "magic"]],
-    "tutti-train": [["--preset", "none"], ["--parallel", "sideways"], ["--batch", "0"], ["--lr", "fast"], ["surplus"]],
+                    ["all_reduce", "--backend", "carrier-pigeon"], ["all_reduce", "--backend", "nccl"], ["all_reduce", "--algorithm", "magic"]],
+    "tutti-train": [["--preset", "none"], ["--parallel", "sideways"], ["--batch", "0"], ["--lr", "fast"], ["surplus"],
+                    ["--backend", "carrier-pigeon"], ["--backend", "nccl"]],
 }
+# Per program: something short to do.
+SHORT = {
+    "tutti-demo": ["--collectives-only"],
+    "tutti-bench": ["all_reduce", "-b", "8", "-e", "8", "--rounds", "1", "--backend", "native"],
+    "tutti-train": ["--preset", "lecture", "--parallel", "data", "--layers", "8-8-8", "--steps", "1"],
+}
+NEEDS_CPU = "this version's programs keep their data in CPU memory; unset TUTTI_DEVICE"
+# Variables that steer every program: values that are wrong, and what the message must hold.
+WRONG_VARIABLES = [
+    ("TUTTI_BACKEND", "carrier-pigeon", "carrier-pigeon"), ("TUTTI_BACKEND", "nccl", "not in this version"),
+    ("TUTTI_TIMEOUT", "soon", "soon"), ("TUTTI_TIMEOUT", "0", "more than 0"), ("TUTTI_DEVICE", "tpu", "tpu"),
+    ("TUTTI_DEVICE", "gpu", NEEDS_CPU),
+]
+RIGHT_VARIABLES = [("TUTTI_BACKEND", "mpi"), ("TUTTI_TIMEOUT", "2.5"), ("TUTTI_DEVICE", "cpu"),
+                   ("TUTTI_DEVICE", "auto")]
 
 
-def run(program, *arguments):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_"))}
+def run(program, *arguments, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMIX_", "TUTTI_"))}
+    environment.update(variables)
     return subprocess.run([program, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=20,
                           env=environment)
 
@@ -53,12 +71,58 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (2, ""), got(done))
                 self.assertRegex(done.stderr, r"\A[^\n]+\n\Z", got(done))
 
-    def test_help_has_examples(self):
+    def test_a_wrong_variable_is_one_clear_line_and_exit_2_before_anything_starts(self):
+        for command in self.each({name: cases[:1] for name, cases in RIGHT.items()}):
+            for variable, value, words in WRONG_VARIABLES:
+                for arguments in (command, [command[0], *command[4:]]):
+                    with self.subTest(command=arguments, variable=variable, value=value):
+                        done = run(*arguments, **{variable: value})
+                        self.assertEqual((done.returncode, done.stdout), (2, ""), got(done))
+                        self.assertRegex(done.stderr, r"\A[^\n]+\n\Z", got(done))
+                        self.assertIn(variable, done.stderr)
+                        self.assertIn(words, done.stderr)
+
+    def test_a_right_variable_is_accepted_in_silence(self):
+        for command in self.each({name: cases[:1] for name, cases in RIGHT.items()}):
+            for variable, value in RIGHT_VARIABLES:
+                with self.subTest(command=command, variable=variable, value=value):
+                    done = run(*command, **{variable: value})
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_a_mistake_on_several_ranks_is_told_by_rank_0_alone(self):
+        for program in PROGRAMS:
+            for rank in ("0", "1", "3"):
+                with self.subTest(program=program, rank=rank):
+                    done = run(program, "--no-such-option", OMPI_COMM_WORLD_RANK=rank)
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), got(done))
+                    self.assertEqual(done.stderr.count("\n"), 1 if rank == "0" else 0, got(done))
+
+    def test_a_run_says_once_that_and_why_it_is_on_the_cpu(self):
+        for program in PROGRAMS:
+            with self.subTest(program=program):
+                done = run(program, *SHORT[os.path.basename(program)])
+                self.assertEqual(done.returncode, 0, got(done))
+                self.assertEqual(len(re.findall(r"the CPU \([^)]+\)", done.stdout)), 1, got(done))
+
+    def test_a_session_on_a_gpu_is_refused(self):
+        # Where there is no GPU, auto means the CPU.
+        for program in PROGRAMS:
+            with self.subTest(program=program):
+                done = run(program, *SHORT[os.path.basename(program)], TUTTI_DEVICE="auto")
+                if done.returncode == 0:
+                    self.assertIn("running on the CPU", done.stderr, got(done))
+                else:
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), got(done))
+                    self.assertRegex(done.stderr, rf"\A[^\n]*{re.escape(NEEDS_CPU)}\n\Z", got(done))
+
+    def test_help_has_examples_and_the_variables(self):
         for program in PROGRAMS:
             with self.subTest(program=program):
                 done = run(program, "-h")
                 self.assertEqual((done.returncode, done.stderr), (0, ""), got(done))
                 self.assertIn("example", done.stdout.lower())
+                for variable in sorted({variable for variable, _ in RIGHT_VARIABLES}):
+                    self.assertIn(variable, done.stdout)
 
 
 if __name__ == "__main__":
