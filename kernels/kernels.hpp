@@ -46,9 +46,7 @@ constexpr const char* name_of(Kernel kernel) {
 /// Runs `kernel` for one block of one rank. Kernels are for two ranks or more: a rank has no connection with itself.
 template <Block B>
 TUTTI_KERNEL void run_kernel(Kernel kernel, B& block, const Call& call) {
-#ifndef __CUDACC__
   assert(block.size() >= 2);
-#endif
   switch (kernel) {
     case Kernel::ring_all_reduce: return ring_all_reduce(block, call);
     case Kernel::ring_reduce_scatter: return ring_reduce_scatter(block, call);
