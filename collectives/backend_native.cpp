@@ -178,7 +178,8 @@ bool NativeBackend::ended(const Launch& launch) {
   if (launch.failure.kind == Failure::Kind::none) return false;
   if (!error_) {
     const Connections arenas(team_, 0, 1);
-    error_ = std::make_shared<const Error>(explain(launch.failure, launch.call, team_.rank, session_.timeout, arenas));
+    error_ = std::make_shared<const Error>(explain(launch.failure, launch.call, team_.rank, session_.timeout,
+                                                   [&](int peer) { return seen_board(arenas, peer); }));
     failed_.store(true, std::memory_order_release);
   }
   return true;

@@ -24,8 +24,8 @@ const char* name_of(Purpose purpose) {
 
 bool is_message(const Call& call) { return call.number == 0; }
 
-std::string last_said(const Connections& arenas, int peer) {
-  const Board board = seen_board(arenas, peer);
+std::string last_said(const LastSaid& said, int peer) {
+  const Board board = said(peer);
   if (board.number == 0) return fmt::format("rank {} has not called any collective of this communicator", peer);
   return fmt::format("rank {} was last in call {} ({})", peer, board.number,
                      to_string(board.description, board.elements));
@@ -46,7 +46,7 @@ std::string to_string(const std::vector<int>& ranks) {
   return fmt::format("ranks {} and {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "), ranks.back());
 }
 
-std::string timed_out(const Failure& failure, std::chrono::nanoseconds timeout, const Connections& arenas) {
+std::string timed_out(const Failure& failure, std::chrono::nanoseconds timeout, const LastSaid& said) {
   const std::vector<int> ranks = absent_ranks(failure);
   std::string text = fmt::format("{}'s {} did not come within {:g} s (count {} wanted, {} seen", to_string(ranks),
                                  failure.packet ? "packet" : name_of(failure.purpose),
@@ -54,7 +54,7 @@ std::string timed_out(const Failure& failure, std::chrono::nanoseconds timeout, 
   if (ranks.size() > 1) text += fmt::format(" of rank {}", failure.peer);
   text += ")";
   constexpr std::size_t kMostQuoted = 4;
-  for (std::size_t i = 0; i < std::min(ranks.size(), kMostQuoted); ++i) text += "; " + last_said(arenas, ranks[i]);
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMostQuoted); ++i) text += "; " + last_said(said, ranks[i]);
   return text + (ranks.size() == 1 ? ". Is the rank alive, and does it make the same calls?"
                                    : ". Are the ranks alive, and do they make the same calls?");
 }
@@ -62,7 +62,7 @@ std::string timed_out(const Failure& failure, std::chrono::nanoseconds timeout, 
 }  // namespace
 
 Error explain(const Failure& failure, const Call& call, int rank, std::chrono::nanoseconds timeout,
-              const Connections& arenas) {
+              const LastSaid& said) {
   const std::string mine = to_string(call.description, call.count);
   const std::string where = is_message(call) ? fmt::format("rank {}, message with rank {} ({})", rank, call.peer, mine)
                                              : fmt::format("rank {}, call {} ({})", rank, call.number, mine);
@@ -78,7 +78,7 @@ Error explain(const Failure& failure, const Call& call, int rank, std::chrono::n
         return Error(ErrorCode::peer_failed,
                      fmt::format("{}: another call of this rank's communicator failed first", where));
       return Error(ErrorCode::peer_failed, fmt::format("{}: rank {} failed first, its own message says why; {}", where,
-                                                       failure.peer, last_said(arenas, failure.peer)));
+                                                       failure.peer, last_said(said, failure.peer)));
     case Failure::Kind::unmapped:
       return Error(
           ErrorCode::invalid_argument,
@@ -87,7 +87,7 @@ Error explain(const Failure& failure, const Call& call, int rank, std::chrono::n
                       where, failure.peer));
     default:
       return Error(ErrorCode::timeout, fmt::format("{}: {} TUTTI_TIMEOUT sets the limit in seconds", where,
-                                                   timed_out(failure, timeout, arenas)));
+                                                   timed_out(failure, timeout, said)));
   }
 }
 

@@ -2,82 +2,62 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <vector>
+#include <algorithm>
 
-#include "collectives/choose.hpp"
+#include "collectives/failure_message.hpp"
 
 namespace tutti {
 namespace {
 
-const char* name_of_purpose(std::uint64_t purpose) {
-  constexpr std::array<const char*, kPurposes + 1> names = {"data", "credit", "arrival", "departure",
-                                                            "data", "credit", "packet"};
-  return purpose < names.size() ? names[purpose] : "signal";
-}
-
-std::string last_said(const FailureRecord& record, int peer) {
-  if (record.their_number == 0) return fmt::format("rank {} has not called any collective of this communicator", peer);
-  return fmt::format("rank {} was last in call {} ({})", peer, record.their_number,
-                     to_string(record.their_description, record.their_elements));
-}
-
-std::string list(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "));
-}
-
-/// Seen from a rank's call; `peers` are all for which a wait ended so.
-Error explain(WaitFailure kind, const FailureRecord& record, const std::vector<int>& peers, int rank,
-              std::chrono::nanoseconds timeout) {
-  const bool message = record.number == 0;
-  const int peer = peers[0];
-  const std::string mine = to_string(record.description, record.elements);
-  const std::string where = message ? fmt::format("rank {}, message with rank {} ({})", rank, peer, mine)
-                                    : fmt::format("rank {}, call {} ({})", rank, record.number, mine);
-  switch (kind) {
-    case WaitFailure::mismatch:
-      return Error(
-          ErrorCode::mismatch,
-          fmt::format("{}: rank {} {} {} instead; every rank must make the same calls in the same order", where, peer,
-                      message ? std::string("has") : fmt::format("called (its call {})", record.their_number),
-                      to_string(record.their_description, record.their_elements)));
-    case WaitFailure::unmapped:
-      return Error(ErrorCode::invalid_argument,
-                   fmt::format("{}: rank {} uses a buffer of `allocate` that this rank has destroyed; keep it alive on "
-                               "all ranks while any uses it",
-                               where, peer));
+Failure::Kind kind_of(WaitFailure end) {
+  switch (end) {
+    case WaitFailure::none: return Failure::Kind::none;
+    case WaitFailure::mismatch: return Failure::Kind::mismatch;
+    case WaitFailure::unmapped: return Failure::Kind::unmapped;
     case WaitFailure::peer_failed:
-      return Error(ErrorCode::peer_failed, fmt::format("{}: {} or another call of this rank failed first; {}", where,
-                                                       list(peers), last_said(record, peer)));
-    default:
-      return Error(
-          ErrorCode::timeout,
-          fmt::format("{}: the {} of {} did not come within {:g} s (count {} wanted, {} seen of rank {}); {}. Is "
-                      "the rank alive, and does it make the same calls? TUTTI_TIMEOUT sets the limit in seconds",
-                      where, name_of_purpose(record.purpose), list(peers),
-                      std::chrono::duration<double>(timeout).count(), record.wanted, record.seen, peer,
-                      last_said(record, peer)));
+    case WaitFailure::failed_here: return Failure::Kind::peer_failed;
+    default: return Failure::Kind::timeout;
   }
 }
 
 }  // namespace
 
 Error explain(std::span<const FailureRecord> records, int rank, int ranks, std::chrono::nanoseconds timeout) {
-  for (const WaitFailure kind :
-       {WaitFailure::mismatch, WaitFailure::unmapped, WaitFailure::timeout, WaitFailure::peer_failed}) {
-    const FailureRecord* first = nullptr;
-    std::vector<int> peers;
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      if (records[i].kind != static_cast<std::uint64_t>(kind)) continue;
-      if (!first) first = &records[i];
-      const int peer = static_cast<int>(i) % ranks;
-      // Peers for which waits of one and the same block ended so; other blocks tell the same again.
-      if (&records[i] - first < ranks &&
-          i / static_cast<std::size_t>(ranks) ==
-              static_cast<std::size_t>(first - records.data()) / static_cast<std::size_t>(ranks))
-        peers.push_back(peer);
-    }
-    if (first) return explain(kind, *first, peers, rank, timeout);
+  for (const WaitFailure end : {WaitFailure::mismatch, WaitFailure::unmapped, WaitFailure::timeout,
+                                WaitFailure::peer_failed, WaitFailure::failed_here}) {
+    const auto is_such = [end](const FailureRecord& r) { return r.kind == static_cast<std::uint64_t>(end); };
+    const auto found = std::find_if(records.begin(), records.end(), is_such);
+    if (found == records.end()) continue;
+
+    // The waits of one block tell all: other blocks wait for the same peers.
+    const auto n = static_cast<std::size_t>(ranks);
+    const auto row = records.subspan(static_cast<std::size_t>(found - records.begin()) / n * n, n);
+    const auto peer = static_cast<int>(&*found - row.data());
+    Failure failure;
+    failure.kind = kind_of(end);
+    failure.packet = found->purpose == kPacketPurpose;
+    if (!failure.packet) failure.purpose = static_cast<Purpose>(found->purpose);
+    failure.peer = end == WaitFailure::failed_here ? rank : peer;
+    failure.wanted = static_cast<Count>(found->wanted);
+    failure.seen = static_cast<Count>(found->seen);
+    for (std::size_t r = 0; r < n; ++r)
+      if (is_such(row[r])) failure.absent |= std::uint64_t{1} << r;
+    failure.theirs = found->their_description;
+    failure.elements = found->their_elements;
+    failure.number = found->their_number;
+    Call call;
+    call.peer = peer;
+    call.number = found->number;
+    call.description = found->description;
+    call.count = found->elements;
+    return explain(failure, call, rank, timeout, [row](int of) {
+      const FailureRecord& record = row[static_cast<std::size_t>(of)];
+      Board board{};
+      board.number = record.their_number;
+      board.description = record.their_description;
+      board.elements = record.their_elements;
+      return board;
+    });
   }
   return Error(ErrorCode::system, fmt::format("rank {}: a kernel failed without saying why", rank));
 }

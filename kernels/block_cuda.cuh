@@ -53,8 +53,8 @@ class CudaBlock : public Connections {
     if (failed_) return;
     bool given_up = false;
     for_each(from.peer, [&](int peer) {
-      const std::uint64_t wanted = received_base({from.purpose, peer}) + static_cast<std::uint64_t>(count);
-      given_up |= !await(&flag(rank(), from.purpose, peer)->count, wanted, from.purpose, peer);
+      const std::uint64_t base = received_base({from.purpose, peer});
+      given_up |= !await(&flag(rank(), from.purpose, peer)->count, base, count, from.purpose, peer);
     });
     failed_ = __syncthreads_or(given_up);
   }
@@ -87,9 +87,9 @@ class CudaBlock : public Connections {
     if (const int peer = lane(); peer < size()) {
       Place in = call.in_place, out = call.out_place;
       if (peer != rank()) {
-        const std::uint64_t number = received_base({Purpose::enter, peer}) + 1;
-        Entry* const here = entry(rank(), number, peer);
-        given_up = !await(&here->count, number, Purpose::enter, peer) || !same_call(here, call, peer);
+        const std::uint64_t base = received_base({Purpose::enter, peer});
+        Entry* const here = entry(rank(), base + 1, peer);
+        given_up = !await(&here->count, base, 1, Purpose::enter, peer) || !same_call(here, call, peer);
         if (!given_up) in.bits = ptx::load_8(&here->in), out.bits = ptx::load_8(&here->out);
       }
       mapped = reachable(reach, in, out, peer, call.peer);
@@ -143,7 +143,7 @@ class CudaBlock : public Connections {
             return why == WaitFailure::none;
           });
     });
-    if (missing >= 0) report(why, kPacketPurpose, missing, tag, 0);
+    if (missing >= 0) report(why, kPacketPurpose, missing, 1, 0);
     failed_ = __syncthreads_or(missing >= 0);
   }
 
@@ -183,9 +183,8 @@ class CudaBlock : public Connections {
     /// Counts a poll; now and then looks at the clock and at who has failed.
     TUTTI_KERNEL WaitFailure spent(const CudaBlock& block, int peer) {
       if (++polls_ % kPollsBetweenLooks != 0) return WaitFailure::none;
-      if (ptx::load_relaxed_sys(&block.board(block.rank())->failed) != 0 ||
-          ptx::load_relaxed_sys(&block.board(peer)->failed) != 0)
-        return WaitFailure::peer_failed;
+      if (ptx::load_relaxed_sys(&block.board(block.rank())->failed) != 0) return WaitFailure::failed_here;
+      if (ptx::load_relaxed_sys(&block.board(peer)->failed) != 0) return WaitFailure::peer_failed;
       const std::uint64_t now = ptx::global_timer();
       if (start_ == 0) start_ = now;
       if (now - start_ >= block.reports_.timeout_ns) return WaitFailure::timeout;
@@ -212,16 +211,17 @@ class CudaBlock : public Connections {
     if (peer == kAll ? lane() < size() && lane() != rank() : lane() == peer) f(lane());
   }
 
-  /// Polls until the flag has reached `wanted`, then acquires it. False, with a report, if there is no point in
-  /// waiting.
-  TUTTI_KERNEL bool await(const std::uint64_t* flag, std::uint64_t wanted, Purpose purpose, int peer) {
+  /// Polls until the flag has reached `count`, counted from `base`, then acquires it. False, with a report, if there is
+  /// no point in waiting.
+  TUTTI_KERNEL bool await(const std::uint64_t* flag, std::uint64_t base, Count count, Purpose purpose, int peer) {
     // Counts never wrap; `wanted` may lie before 0 in a communicator's first calls.
+    const std::uint64_t wanted = base + static_cast<std::uint64_t>(count);
     Patience patience;
     for (std::uint64_t seen = ptx::load_relaxed_sys(flag); static_cast<Count>(seen - wanted) < 0;
          seen = ptx::load_relaxed_sys(flag)) {
       const WaitFailure why = patience.spent(*this, peer);
       if (why == WaitFailure::none) continue;
-      report(why, static_cast<std::uint64_t>(purpose), peer, wanted, seen);
+      report(why, static_cast<std::uint64_t>(purpose), peer, static_cast<std::uint64_t>(count), seen - base);
       return false;
     }
     ptx::load_acquire_sys(flag);  // pairs with store_release_sys in the peer's signal or enter

@@ -8,7 +8,8 @@ namespace tutti {
 enum class WaitFailure : std::uint64_t {
   none,
   timeout,
-  peer_failed,  ///< the communicator has failed on the peer, or on this rank in another block
+  peer_failed,  ///< the communicator has failed on the peer
+  failed_here,  ///< it has failed on this rank, in another block or call
   mismatch,     ///< the peer entered another call, or sent another message
   unmapped,     ///< the peer uses a segment that is not mapped here any more
 };
@@ -20,7 +21,7 @@ inline constexpr std::uint64_t kPacketPurpose = kPurposes;
 struct alignas(kLine) FailureRecord {
   std::uint64_t kind;  ///< a WaitFailure; written last
   std::uint64_t purpose;
-  std::uint64_t wanted;  ///< absolute counts; a packet's tag
+  std::uint64_t wanted;  ///< counts, relative to the call; of a packet 1 and 0
   std::uint64_t seen;
   std::uint64_t number;  ///< of this rank's call, with its fingerprint
   Description description;
