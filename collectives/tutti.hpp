@@ -191,8 +191,8 @@ class Communicator {
   BackendKind backend() const;
 
   /// `count` elements of T on every rank, reachable by all. Collective; `count` may differ between ranks.
-  /// Throws on all ranks alike if one cannot have its memory, and on a GPU if a call of the session is in flight on one:
-  /// to map or free memory could wait for it.
+  /// Throws on all ranks alike if one cannot have its memory, and on a GPU if a call of the session is in flight on
+  /// one: to map or free memory could wait for it.
   template <class T>
   Buffer<T> allocate(std::size_t count) {
     auto [owner, data] = allocate_bytes(count, sizeof(T));
