@@ -230,7 +230,7 @@ RaceResult Race::run(const Case& c, const std::vector<Lane>& lanes) {
                                          c.bytes, reached, wanted, options_.second_run_seconds));
     Rows longer(c, lanes, reached);
     for (const Round& round : second.rounds) longer.add(round);
-    rows.replace(close, longer);
+    rows.replace(again, longer);
   }
   result.rows = rows.build(&result.notes);
   for (Row& row : result.rows) {
