@@ -20,6 +20,12 @@ struct Extent {
 }  // namespace
 
 void validate(const Request& request, int rank, int size) {
+  const auto check = [&](const char* what, int value, int values) {
+    if (value >= values) reject(request, rank, fmt::format("{} {} does not exist; there are {}", what, value, values));
+  };
+  check("data type", static_cast<int>(request.type), kDataTypes);
+  check("reduction", static_cast<int>(request.op), kReduceOps);
+  check("algorithm", static_cast<int>(request.algorithm), kAlgorithms);
   if (request.collective == Collective::barrier) return;
   const bool rooted = request.collective == Collective::broadcast || request.is_message();
   if (rooted && (request.peer < 0 || request.peer >= size))
@@ -51,6 +57,22 @@ void validate(const Request& request, int rank, int size) {
            fmt::format("input and output overlap; in place needs {}", gathers    ? "in == out + rank * count"
                                                                       : scatters ? "out == in + rank * count"
                                                                                  : "in == out"));
+}
+
+void validate_group(std::span<const Request> requests, int rank) {
+  for (const Request& receive : requests) {
+    if (receive.collective != Collective::recv) continue;
+    const Extent written{static_cast<const char*>(receive.out), receive.bytes()};
+    for (const Request& other : requests) {
+      if (&other == &receive) continue;
+      const bool sends = other.collective == Collective::send;
+      const Extent touched{static_cast<const char*>(sends ? other.in : other.out), other.bytes()};
+      if (written.overlaps(touched))
+        reject(receive, rank,
+               fmt::format("the buffer of the receive from rank {} overlaps that of the {} rank {} in the same group",
+                           receive.peer, sends ? "send to" : "receive from", other.peer));
+    }
+  }
 }
 
 }  // namespace tutti

@@ -63,6 +63,7 @@ std::vector<Request> requests_for(const std::shared_ptr<detail::CommunicatorStat
                                                    " is no send or recv; call it on the communicator instead");
     check(state, requests.back());
   }
+  validate_group(requests, rank);
   return requests;
 }
 

@@ -18,6 +18,9 @@ namespace {
 struct Settings {
   explicit Settings(const SessionOptions& options) {
     try {
+      if (!(options.timeout_s >= 0))
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("session: timeout_s is {:g}; give seconds, or 0 for TUTTI_TIMEOUT", options.timeout_s));
       timeout_s = options.timeout_s > 0 ? options.timeout_s : default_timeout_s();
       backend = options.backend == BackendKind::automatic ? default_backend() : options.backend;
     } catch (const Error& error) {

@@ -36,6 +36,7 @@ enum class Algorithm : std::uint8_t {
   two_shot,   ///< reduce-scatter, then all-gather, each in one direct exchange
   direct,     ///< one exchange between all pairs (reduce-scatter, all-gather, broadcast)
 };
+inline constexpr int kAlgorithms = 5;
 
 /// Per-call options. All but `stream` must be equal on all ranks.
 struct Options {

@@ -61,6 +61,16 @@ TEST(BadArguments, AreRefusedAndChangeNothing) {
        [](Communicator& c, float*) {
          c.group().add({Collective::barrier, nullptr, nullptr, 0, DataType::f32, 0}).start().wait();
        }},
+      {"overlap in a group", invalid, "overlaps that of the send",
+       [](Communicator& c, float* x) { c.group().send(x, 4, 1 - c.rank()).recv(x + 3, 4, 1 - c.rank()).run(); }},
+      {"two receives into one place", invalid, "overlaps that of the receive",
+       [](Communicator& c, float* x) { c.group().recv(x, 4, 1 - c.rank()).recv(x + 3, 4, 1 - c.rank()).run(); }},
+      {"no such type", invalid, "data type 10 does not exist",
+       [](Communicator& c, float* x) { c.all_reduce(x, x, 4, static_cast<DataType>(10), ReduceOp::sum); }},
+      {"no such reduction", invalid, "reduction 5 does not exist",
+       [](Communicator& c, float* x) { c.all_reduce(x, x, 4, static_cast<ReduceOp>(5)); }},
+      {"no such algorithm", invalid, "algorithm 77 does not exist",
+       [](Communicator& c, float* x) { c.broadcast(x, 4, 0, {.algorithm = static_cast<Algorithm>(77)}); }},
       {"more than memory", invalid, "address space",
        [](Communicator& c, float* x) { c.all_reduce(x, x, kMany, ReduceOp::sum); }},
       {"a stream on the CPU", invalid, "stream",
@@ -112,6 +122,12 @@ TEST(BadArguments, OfOneRankReleaseThePeersInTime) {
   });
   EXPECT_EQ(outcomes[1].code, ErrorCode::invalid_argument);
   for (const int r : {0, 2}) EXPECT_TRUE(holds(outcomes[static_cast<std::size_t>(r)].what, "rank 1"));
+}
+
+TEST(BadArguments, OfASessionAreRefused) {
+  const Outcome outcome = outcome_of([] { run_threads(2, [](Session&) {}, {.timeout_s = -1}); });
+  EXPECT_TRUE(outcome.threw && outcome.code == ErrorCode::invalid_argument);
+  EXPECT_TRUE(holds(outcome.what, "timeout_s is -1")) << outcome.what;
 }
 
 TEST(BadArguments, OfACommunicatorAreRefusedOnAllRanks) {
