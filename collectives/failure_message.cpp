@@ -27,7 +27,7 @@ bool is_message(const Call& call) { return call.number == 0; }
 std::string last_said(const LastSaid& said, int peer) {
   const Board board = said(peer);
   if (board.number == 0) return fmt::format("rank {} has not called any collective of this communicator", peer);
-  return fmt::format("rank {} was last in call {} ({})", peer, board.number,
+  return fmt::format("rank {} was last in collective call {} ({})", peer, board.number,
                      to_string(board.description, board.elements));
 }
 
@@ -64,7 +64,10 @@ std::string timed_out(const Failure& failure, std::chrono::nanoseconds timeout, 
 Error explain(const Failure& failure, const Call& call, int rank, std::chrono::nanoseconds timeout,
               const LastSaid& said) {
   const std::string mine = to_string(call.description, call.count);
-  const std::string where = is_message(call) ? fmt::format("rank {}, message with rank {} ({})", rank, call.peer, mine)
+  // Both ends of a message are described as a send; only its sender waits for credit.
+  const char* const direction = failure.purpose == Purpose::p2p_credit ? "send to" : "receive from";
+  const std::string where = is_message(call) ? fmt::format("rank {}, {} rank {} ({})", rank, direction, call.peer,
+                                                           mine.substr(mine.find(' ') + 1))
                                              : fmt::format("rank {}, call {} ({})", rank, call.number, mine);
   switch (failure.kind) {
     case Failure::Kind::mismatch:

@@ -44,7 +44,7 @@ TEST_F(FailureRecords, OfATimeOutNameEveryAbsentRankAndWhatItLastSaid) {
   expect(
       ErrorCode::timeout,
       "rank 1, call 7 (barrier): ranks 0 and 3's arrival did not come within 2 s (count 1 wanted, 0 seen of rank 0); "
-      "rank 0 was last in call 5 (barrier); rank 3 has not called any collective");
+      "rank 0 was last in collective call 5 (barrier); rank 3 has not called any collective");
 }
 
 TEST_F(FailureRecords, OfAMessageNameItsPeer) {
@@ -52,7 +52,7 @@ TEST_F(FailureRecords, OfAMessageNameItsPeer) {
   record.number = 0;
   record.description = describe(Request{.collective = Collective::send, .count = 3}, Plan{}, 1);
   record.elements = 3;
-  expect(ErrorCode::timeout, "rank 1, message with rank 2 (send f32, 3 elements): rank 2's data did not come");
+  expect(ErrorCode::timeout, "rank 1, receive from rank 2 (f32, 3 elements): rank 2's data did not come");
 }
 
 TEST_F(FailureRecords, OfPacketsSayPacket) {
