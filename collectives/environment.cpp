@@ -16,14 +16,14 @@ namespace {
 
 std::string_view device_asked_for() {
   const char* const device = std::getenv("TUTTI_DEVICE");
-  return device ? device : "cpu";
+  return device && *device ? device : "cpu";
 }
 
 }  // namespace
 
 BackendKind default_backend() {
   const char* const name = std::getenv("TUTTI_BACKEND");
-  if (!name) return BackendKind::native;
+  if (!name || !*name) return BackendKind::native;
   const auto kind = parse_backend(name);
   if (!kind || *kind == BackendKind::nccl)
     throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_BACKEND is '{}'{}; use auto, native or mpi", name,
@@ -57,7 +57,8 @@ std::string environment_fault() {
 
 std::string why_on_cpu() {
   if (const std::string lack = lack_of_gpu(); !lack.empty()) return lack;
-  if (!std::getenv("TUTTI_DEVICE")) return "TUTTI_DEVICE is not set, which means the CPU";
+  if (const char* const device = std::getenv("TUTTI_DEVICE"); !device || !*device)
+    return "TUTTI_DEVICE is not set, which means the CPU";
   return device_asked_for() == "cpu" ? "TUTTI_DEVICE is cpu" : "no GPU for each rank";
 }
 
