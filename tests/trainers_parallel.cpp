@@ -6,6 +6,7 @@
 
 #include "tests/trainers_problem.hpp"
 #include "trainers/data_parallel.hpp"
+#include "trainers/run.hpp"
 #include "trainers/serial.hpp"
 
 namespace tutti::trainers {
@@ -333,6 +334,28 @@ TEST(Pipeline, StagesWithoutTheLossReportNone) {
   EXPECT_FALSE(std::isnan(ranks[0][0].loss));
   EXPECT_TRUE(std::isnan(ranks[1][0].loss));
   EXPECT_EQ(ranks[2][0].loss, ranks[0][0].loss);
+}
+
+TEST(Run, EndsOnEveryRankAlikeOnceALossIsNotFinite) {
+  for (const Parallel layout : {Parallel::data, Parallel::tensor, Parallel::pipeline}) {
+    SCOPED_TRACE(name_of(layout));
+    Config config = preset_config(Preset::lecture);
+    config.parallel = layout;
+    config.trainer.mlp.widths = {9, 9, 9, 9};
+    config.trainer.optimizer.rate = 1e30;
+    config.epochs = 3;
+    std::vector<std::string> said(3);
+    run_threads(3, [&](Session& session) {
+      try {
+        run(session, config);
+      } catch (const Diverged& error) {
+        said[static_cast<std::size_t>(session.rank())] = error.what();
+      }
+    });
+    EXPECT_NE(said[0].find("the loss of step 2 is"), std::string::npos) << said[0];
+    for (std::size_t rank = 1; rank < 3; ++rank)
+      EXPECT_NE(said[rank].find("the loss of step 2 is"), std::string::npos) << "rank " << rank << ": " << said[rank];
+  }
 }
 
 TEST(Pipeline, TheTraceNamesWhatIsSentToWhom) {

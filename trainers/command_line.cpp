@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <optional>
+#include <type_traits>
 
 #include "trainers/fashion_mnist.hpp"
 
@@ -36,6 +37,23 @@ std::vector<int> parse_widths(const std::string& text) {
   return widths;
 }
 
+/// Refuses what is no number of type T as a whole, the empty text and what T cannot hold among it.
+template <class T>
+CLI::Validator number() {
+  return {[](const std::string& text) -> std::string {
+            T value{};
+            const char* const end = text.data() + text.size();
+            const auto [next, error] = std::from_chars(text.data(), end, value);
+            if (error == std::errc{} && next == end) return "";
+            return "'" + text + "' is not a " +
+                   (std::is_floating_point_v<T> ? ""
+                    : std::is_signed_v<T>       ? "whole "
+                                                : "non-negative whole ") +
+                   "number in range";
+          },
+          ""};
+}
+
 /// What was given; what was not stays the preset's.
 struct Given {
   std::string preset = "fashion", parallel = "data";
@@ -57,18 +75,19 @@ void add_options(CLI::App& app, Given& given) {
   auto* last = app.add_flag("--activate-last", given.activate_last, "activate the last layer's outputs too (lecture)");
   app.add_flag("--no-activate-last", given.no_activate_last, "leave the last layer's outputs as they are (fashion)")
       ->excludes(last);
-  app.add_option("--batch", given.batch, "rows of a global batch, whatever the number of ranks (128)");
-  app.add_option("--epochs", given.epochs, "times through the data (fashion 10, lecture 1)");
-  app.add_option("--steps", given.steps, "stop after so many steps");
+  app.add_option("--batch", given.batch, "rows of a global batch, whatever the number of ranks (128)")
+      ->check(number<int>());
+  app.add_option("--epochs", given.epochs, "times through the data (fashion 10, lecture 1)")->check(number<int>());
+  app.add_option("--steps", given.steps, "stop after so many steps")->check(number<std::int64_t>());
   app.add_option("--optimizer", given.optimizer, "sgd or adamw")->check(CLI::IsMember({"sgd", "adamw"}));
-  app.add_option("--lr", given.rate, "learning rate (0.001)");
+  app.add_option("--lr", given.rate, "learning rate (0.001)")->check(number<double>());
   app.add_option("--decay", given.decay, "of the learning rate over all epochs: none or cosine (none)")
       ->check(CLI::IsMember({"none", "cosine"}));
-  app.add_option("--momentum", given.momentum, "of sgd (0.9)");
-  app.add_option("--weight-decay", given.weight_decay, "of adamw (fashion 0, lecture 0.01)");
-  app.add_option("--seed", given.seed, "of initialisation, data and shuffle (0)");
+  app.add_option("--momentum", given.momentum, "of sgd (0.9)")->check(number<double>());
+  app.add_option("--weight-decay", given.weight_decay, "of adamw (fashion 0, lecture 0.01)")->check(number<double>());
+  app.add_option("--seed", given.seed, "of initialisation, data and shuffle (0)")->check(number<std::uint64_t>());
   app.add_option("--dtype", given.dtype, "f32 or f64")->check(CLI::IsMember({"f32", "f64"}));
-  app.add_option("--micro-batches", given.micro_batches, "of the pipeline (4)");
+  app.add_option("--micro-batches", given.micro_batches, "of the pipeline (4)")->check(number<int>());
   app.add_option("--schedule", given.schedule, "of the pipeline: gpipe or 1f1b")
       ->check(CLI::IsMember({"gpipe", "1f1b"}));
   app.add_option("--backend", given.backend, "of the collectives: native, mpi or auto")
@@ -95,6 +114,9 @@ Config config_of(const Given& given) {
   if (given.dtype) config.dtype = *given.dtype == "f64" ? DataType::f64 : DataType::f32;
   if (given.activate_last || given.no_activate_last) t.mlp.activate_last = given.activate_last;
   if (given.decay) config.decay = *given.decay == "cosine" ? Decay::cosine : Decay::none;
+  if (given.steps && *given.steps < 1)
+    throw UsageError("--steps: '" + std::to_string(*given.steps) + "' is less than 1");
+  if (given.json && given.json->empty()) throw UsageError("--json: '' is not the name of a file");
   set(t.batch, given.batch);
   set(t.micro_batches, given.micro_batches);
   set(t.seed, given.seed);

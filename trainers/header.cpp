@@ -146,6 +146,8 @@ void check_files(const Config& config) {
     throw InputError(fmt::format("--json: the folder {} does not exist", folder.string()));
   if (std::filesystem::is_directory(path, ignored))
     throw InputError(fmt::format("--json: {} is a folder", config.json));
+  if (std::filesystem::is_fifo(path, ignored))
+    throw InputError(fmt::format("--json: {} is a pipe, not a file", config.json));
   const bool there = std::filesystem::exists(path, ignored);
   if (access(there ? path.c_str() : folder.c_str(), W_OK) != 0)
     throw InputError(fmt::format("--json: {} cannot be written", config.json));

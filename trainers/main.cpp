@@ -85,6 +85,10 @@ int train(const Config& config) {
   } catch (const InputError& error) {
     if (reports) fmt::print(stderr, "tutti-train: {}\n", error.what());
     return 2;
+  } catch (const Diverged& error) {
+    if (reports) fmt::print(stderr, "tutti-train: {}\n", error.what());
+    tutti::let_rank_0_speak();
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tutti-train: rank {}: {}\n", session.rank(), error.what());
     return 1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kLossesKept = 20;
 constexpr std::uint32_t kLectureSamples = 128;
+constexpr std::int64_t kStepsBetweenChecks = 100;
 
 /// Rank 0 reads and verifies, the others get it from there; a failure on rank 0 is thrown on all.
 Images share_images(const Config& config, Split split, Communicator* comm) {
@@ -94,17 +96,34 @@ class Run {
         at += rows;
         ++result_.steps;
         sum += loss * static_cast<double>(rows);
-        if (!reports()) continue;
-        if (result_.losses.size() < kLossesKept) result_.losses.push_back(loss);
-        progress.step(epoch, result_.steps, static_cast<int>(rows), loss);
+        if (reports()) {
+          if (result_.losses.size() < kLossesKept) result_.losses.push_back(loss);
+          progress.step(epoch, result_.steps, static_cast<int>(rows), loss);
+          if (diverged_at_ == 0 && !std::isfinite(loss)) {
+            diverged_at_ = result_.steps;
+            diverged_loss_ = loss;
+          }
+        }
+        if (result_.steps % kStepsBetweenChecks == 0 && diverged()) break;
       }
       rows_seen += static_cast<std::int64_t>(at);
-      if (!reports()) continue;
-      result_.epoch_losses.push_back(sum / static_cast<double>(at));
-      progress.epoch(epoch, result_.steps, result_.epoch_losses.back());
+      if (reports()) {
+        result_.epoch_losses.push_back(sum / static_cast<double>(at));
+        progress.epoch(epoch, result_.steps, result_.epoch_losses.back());
+      }
+      if (diverged())
+        throw Diverged(fmt::format("the loss of step {} is {}: training diverged at --lr {}; give a lower --lr",
+                                   diverged_at_, std::isnan(diverged_loss_) ? "nan" : "infinite",
+                                   config_.trainer.optimizer.rate));
     }
     result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     result_.samples_per_second = static_cast<double>(rows_seen) / result_.seconds;
+  }
+
+  /// Rank 0's verdict, on all ranks: not every rank of a pipeline knows the loss. Collective.
+  bool diverged() {
+    if (comm_) comm_->broadcast(&diverged_at_, 1, 0);
+    return diverged_at_ > 0;
   }
 
   /// The test set is read here, once, after all training.
@@ -132,6 +151,8 @@ class Run {
   std::unique_ptr<DataSet<T>> data_;
   std::unique_ptr<Trainer<T>> trainer_;
   RunResult result_;
+  std::int64_t diverged_at_ = 0;  ///< the first step whose loss is not finite; 0: none
+  double diverged_loss_ = 0;      ///< on rank 0
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A whole training run: data, trainer, epochs, evaluation.
 #pragma once
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "trainers/config.hpp"
@@ -18,9 +19,14 @@ struct RunResult {
   std::int64_t sent_bytes_per_step = 0;  ///< of rank 0
 };
 
+/// A loss that is infinite or not a number; what() names the step and says what to do.
+struct Diverged : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Trains as `config` says; rank 0 prints. Every rank of `session` calls it with the same config, which refusal() must
 /// have passed. Under Parallel::serial ranks other than 0 return at once with an empty result. Throws InputError on all
-/// ranks alike if the data cannot be read.
+/// ranks alike if the data cannot be read, Diverged on all alike if a loss is not finite.
 RunResult run(Session& session, const Config& config);
 
 }  // namespace tutti::trainers
