@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 namespace tutti::bench {
 namespace {
@@ -86,6 +88,24 @@ double factor_argument(const std::string& text) {
   return factor;
 }
 
+// Whether a file can be written there, or made. Opens nothing: a pipe would wait for its reader. Follows links.
+bool writable(const std::string& name) {
+  struct stat found {};
+  if (stat(name.c_str(), &found) == 0)
+    return (S_ISREG(found.st_mode) || S_ISCHR(found.st_mode)) && access(name.c_str(), W_OK) == 0;
+  if (errno != ENOENT) return false;
+  std::error_code fault;
+  std::filesystem::path path = name;
+  while (std::filesystem::is_symlink(std::filesystem::symlink_status(path, fault))) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, fault);
+    if (fault) return false;
+    path = path.parent_path() / target;
+  }
+  if (!path.has_filename()) return false;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return std::filesystem::is_directory(folder, fault) && access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
 const char* const kExamples = R"(examples (sizes take K, M and G):
   tutti -n 2 bench all_reduce -b 8 -e 64M -f 2 --backend native,mpi
   tutti -n 4 bench all -e 1M --memory peer-mapped --json result.json
@@ -125,7 +145,8 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   app.add_option("-d,--datatype", type, "f32, f64, f16, bf16, i8, u8, i32, u32, i64, u64 [f32]");
   app.add_option("-o,--op", op, "sum, prod, min, max, avg [sum]");
   app.add_option("-r,--root", root, "root of broadcast [0]");
-  app.add_option("-c,--check", check, "1: compare every result bit for bit, 0: do not [1]");
+  app.add_option("-c,--check", check,
+                 "1: compare every result bit for bit (with --steady: of one call before measuring), 0: do not [1]");
   app.add_option("-n,--iters", calls, "calls per round [as many as fill about 15 ms]");
   app.add_option("-w,--warmup_iters", warm_up, "calls before measuring [2]");
   app.add_option("--rounds", rounds, "rounds per size [15]");
@@ -261,12 +282,8 @@ void check_bench(const BenchArguments& arguments, int ranks, std::size_t free) {
                     "only {} bytes ({}) are free",
                     exact_size(arguments.range.last), needed, readable_bytes(needed), ranks, arguments.memories.size(),
                     arguments.memories.size() > 1 ? "s" : "", free, readable_bytes(static_cast<double>(free))));
-  if (!arguments.json.empty()) {
-    const bool existed = std::filesystem::exists(arguments.json);
-    std::ofstream file(arguments.json, std::ios::app);
-    if (file && !existed) std::filesystem::remove(arguments.json);
-    if (!file) throw ArgumentError(fmt::format("--json '{}': cannot write this file", arguments.json));
-  }
+  if (!arguments.json.empty() && !writable(arguments.json))
+    throw ArgumentError(fmt::format("--json '{}': cannot write this file", arguments.json));
 }
 
 }  // namespace tutti::bench

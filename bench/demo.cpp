@@ -65,6 +65,9 @@ DemoArguments parse(const std::vector<std::string>& words) {
   }
   if (threads->count() > 0 && (result.threads < 1 || result.threads > 64))
     throw ArgumentError(fmt::format("--threads {}: use a number from 1 to 64", result.threads));
+  if (result.threads > 0 && result.ranks > 1)
+    throw ArgumentError(fmt::format("--threads {}: these ranks are threads of one process, not of {}: tutti -n 1 demo",
+                                    result.threads, result.ranks));
   if (result.compare.size() == 1) throw ArgumentError("--compare: give the serial run and at least one other");
   return result;
 }
@@ -95,9 +98,11 @@ bool show(Session& session, const DemoArguments& arguments, std::size_t elements
 
 int demo(const DemoArguments& arguments) {
   if (!arguments.compare.empty()) {
+    if (launched_rank() != 0) return 0;
     std::vector<TrainingRun> runs;
     for (const std::string& file : arguments.compare) runs.push_back(read_training_run(file));
     const Comparison comparison = compare(runs);
+    if (arguments.check_only) return 0;
     fmt::print("{}", comparison.text);
     return comparison.good ? 0 : 1;
   }

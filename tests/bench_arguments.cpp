@@ -1,6 +1,9 @@
 // The command line of tutti-bench: every input works as documented or is refused in one line.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "bench/arguments.hpp"
@@ -101,6 +104,31 @@ TEST(BenchArguments, ThatAreWrongAreRefusedInOneLineThatNamesThem) {
   EXPECT_NE(refusal({"all_reduce", "-b", ""}).find("-b ''"), std::string::npos);
   EXPECT_NE(refusal({"all_reduce", "-b", "8 K"}).find("8 K"), std::string::npos);
   EXPECT_NE(refusal("send_recv", 1).find("two ranks"), std::string::npos);
+}
+
+TEST(BenchArguments, ForAJsonFileAreCheckedWithoutTouchingWhatIsThere) {
+  namespace fs = std::filesystem;
+  std::string name = testing::TempDir() + "bench_arguments_XXXXXX";
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  const fs::path folder = name;
+  const auto said = [&](const fs::path& file) { return refusal("all_reduce --json " + (folder / file).string()); };
+  EXPECT_EQ(said("new.json"), "");
+  EXPECT_FALSE(fs::exists(folder / "new.json"));
+  std::ofstream(folder / "old.json") << "kept";
+  EXPECT_EQ(said("old.json"), "");
+  EXPECT_EQ(fs::file_size(folder / "old.json"), 4u);
+  fs::create_symlink("target.json", folder / "link.json");
+  EXPECT_EQ(said("link.json"), "");
+  EXPECT_TRUE(fs::is_symlink(folder / "link.json"));
+  EXPECT_FALSE(fs::exists(folder / "target.json"));
+  fs::create_symlink("no/such/folder/target.json", folder / "lost.json");
+  EXPECT_NE(said("lost.json").find("cannot write"), std::string::npos);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_NE(said("pipe").find("cannot write"), std::string::npos);
+  EXPECT_NE(said("").find("cannot write"), std::string::npos);
+  EXPECT_NE(said("old.json/below.json").find("cannot write"), std::string::npos);
+  EXPECT_NE(said(std::string(5000, 'x')).find("cannot write"), std::string::npos);
+  fs::remove_all(folder);
 }
 
 TEST(BenchArguments, BeyondTheMemoryAreRefusedWithBytesNeededAndFree) {

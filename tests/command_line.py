@@ -4,10 +4,12 @@ Each program promises the front door: `--check-arguments --ranks N ARGUMENTS` on
 prints one line and exits 2; `-h` prints help with examples and exits 0, as one process and without MPI.
 """
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAMS = sys.argv[1:]
@@ -15,13 +17,16 @@ PROGRAMS = sys.argv[1:]
 RIGHT = {
     "tutti-demo": [[]],
     "tutti-bench": [["all_reduce"], ["all_reduce,all_gather", "-b", "8", "-e", "64M", "-f", "2", "--backend", "native,mpi"]],
-    "tutti-train": [["--preset", "fashion", "--parallel", "data"], ["--preset", "lecture", "--parallel", "serial"]],
+    "tutti-train": [["--preset", "fashion", "--parallel", "data"], ["--preset", "lecture", "--parallel", "serial"],
+                    ["--preset", "lecture", "--seed", str(2**64 - 1), "--steps", str(2**63 - 1), "--lr", "1e-3"]],
 }
 WRONG = {
-    "tutti-demo": [["surplus"], ["--threads", "0"], ["--compare", "serial.json"]],
+    "tutti-demo": [["surplus"], ["--threads", "0"], ["--threads", "2"], ["--compare", "serial.json"]],
     "tutti-bench": [["all_reduce_twice"], ["all_reduce", "-b", "eight"], ["all_reduce", "-e", "-1"],
                     ["all_reduce", "--backend", "carrier-pigeon"], ["all_reduce", "--backend", "nccl"], ["all_reduce", "--algorithm", "magic"]],
     "tutti-train": [["--preset", "none"], ["--parallel", "sideways"], ["--batch", "0"], ["--lr", "fast"], ["surplus"],
+                    ["--steps", "0"], ["--steps", "-1"], ["--steps", "9" * 20], ["--steps", ""], ["--seed", "-1"],
+                    ["--seed", str(2**64)], ["--lr", ""], ["--batch", "9" * 20], ["--json", ""],
                     ["--backend", "carrier-pigeon"], ["--backend", "nccl"]],
 }
 # Per program: something short to do.
@@ -37,8 +42,8 @@ WRONG_VARIABLES = [
     ("TUTTI_TIMEOUT", "soon", "soon"), ("TUTTI_TIMEOUT", "0", "more than 0"), ("TUTTI_DEVICE", "tpu", "tpu"),
     ("TUTTI_DEVICE", "gpu", NEEDS_CPU),
 ]
-RIGHT_VARIABLES = [("TUTTI_BACKEND", "mpi"), ("TUTTI_TIMEOUT", "2.5"), ("TUTTI_DEVICE", "cpu"),
-                   ("TUTTI_DEVICE", "auto")]
+RIGHT_VARIABLES = [("TUTTI_BACKEND", ""), ("TUTTI_TIMEOUT", ""), ("TUTTI_DEVICE", ""), ("TUTTI_BACKEND", "mpi"),
+                   ("TUTTI_TIMEOUT", "2.5"), ("TUTTI_DEVICE", "cpu"), ("TUTTI_DEVICE", "auto")]
 
 
 def run(program, *arguments, **variables):
@@ -114,6 +119,33 @@ class CommandLine(unittest.TestCase):
                 else:
                     self.assertEqual((done.returncode, done.stdout), (2, ""), got(done))
                     self.assertRegex(done.stderr, rf"\A[^\n]*{re.escape(NEEDS_CPU)}\n\Z", got(done))
+
+    def test_a_loss_that_is_not_finite_ends_training_with_one_line_and_exit_1(self):
+        for program in PROGRAMS:
+            if os.path.basename(program) != "tutti-train":
+                continue
+            for layout in ("serial", "data", "tensor", "pipeline"):
+                with self.subTest(layout=layout):
+                    done = run(program, "--preset", "lecture", "--parallel", layout, "--layers", "8-8-8", "--epochs", "5",
+                               "--lr", "1e30")
+                    self.assertEqual(done.returncode, 1, got(done))
+                    self.assertRegex(done.stderr, r"\A[^\n]*the loss of step 2 is (nan|infinite)[^\n]*--lr[^\n]*\n\Z", got(done))
+
+    def test_a_comparison_is_printed_by_rank_0_alone_and_not_while_arguments_are_checked(self):
+        for program in PROGRAMS:
+            if os.path.basename(program) != "tutti-demo":
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                files = [os.path.join(folder, f"{layout}.json") for layout in ("serial", "data")]
+                for layout, file in zip(("serial", "data"), files):
+                    with open(file, "w") as out:
+                        json.dump({"config": {"parallel": layout}, "losses": [2.0] * 20, "accuracy": 0.88, "seconds": 1}, out)
+                done = run(program, "--check-arguments", "--ranks", "4", "--compare", *files)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+                done = run(program, "--compare", *files, OMPI_COMM_WORLD_RANK="1")
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+                done = run(program, "--compare", *files)
+                self.assertEqual((done.returncode, done.stdout.count("All agree")), (0, 1), got(done))
 
     def test_help_has_examples_and_the_variables(self):
         for program in PROGRAMS:
