@@ -1,4 +1,4 @@
-// The interface behind Communicator that native, MPI and (later) NCCL implement.
+// The interface behind Communicator that native, MPI and NCCL implement.
 #pragma once
 #include <memory>
 #include <span>
@@ -16,18 +16,42 @@ struct Request {
   std::size_t count = 0;  ///< per rank, as the public functions define it
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
-  int peer = -1;  ///< root of a broadcast, or the other end of a send or receive
+  int peer = -1;  ///< root, or the other end of a send or receive
   Algorithm algorithm = Algorithm::automatic;
   void* stream = nullptr;
 
   bool is_message() const { return collective == Collective::send || collective == Collective::recv; }
+  bool is_rooted() const {
+    return collective == Collective::broadcast || collective == Collective::reduce ||
+           collective == Collective::gather || collective == Collective::scatter;
+  }
+  bool reduces() const {
+    return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+           collective == Collective::reduce;
+  }
+  /// Whether the input, or the output, of a rank that has one holds `count` elements of each rank.
+  bool spreads_in() const {
+    return collective == Collective::reduce_scatter || collective == Collective::scatter ||
+           collective == Collective::all_to_all;
+  }
+  bool spreads_out() const {
+    return collective == Collective::all_gather || collective == Collective::gather ||
+           collective == Collective::all_to_all;
+  }
+  /// Whether `rank` has an input, or an output.
+  bool has_in(int rank) const {
+    if (collective == Collective::recv || collective == Collective::barrier) return false;
+    return (collective != Collective::scatter && collective != Collective::broadcast) || rank == peer;
+  }
+  bool has_out(int rank) const {
+    if (collective == Collective::send || collective == Collective::barrier) return false;
+    if (collective == Collective::broadcast) return rank != peer;
+    return (collective != Collective::reduce && collective != Collective::gather) || rank == peer;
+  }
   std::size_t bytes() const { return count * size_of(type); }
-  std::size_t bytes_in(std::size_t ranks) const {
-    return collective == Collective::reduce_scatter ? bytes() * ranks : bytes();
-  }
-  std::size_t bytes_out(std::size_t ranks) const {
-    return collective == Collective::all_gather ? bytes() * ranks : bytes();
-  }
+  /// Of the input or output of a rank that has one.
+  std::size_t bytes_in(std::size_t ranks) const { return spreads_in() ? bytes() * ranks : bytes(); }
+  std::size_t bytes_out(std::size_t ranks) const { return spreads_out() ? bytes() * ranks : bytes(); }
 };
 
 namespace detail {
@@ -63,10 +87,15 @@ class Backend {
   /// `bytes` zeroed bytes, 2 MiB-aligned, that calls of this backend reach best, and their owner: here memory of this
   /// process alone. Collective; throws on all ranks alike.
   virtual std::pair<std::shared_ptr<detail::SegmentOwner>, void*> allocate(Bootstrap& bootstrap, std::size_t bytes);
+  /// Maps memory of the caller for the peers; a null owner where that cannot be: here always. Collective; throws on all
+  /// ranks alike.
+  virtual std::shared_ptr<detail::SegmentOwner> register_memory(Bootstrap& bootstrap, void* memory, std::size_t bytes);
+  /// Copies between memory of this rank, and waits for it: here host memory.
+  virtual void copy(void* to, const void* from, std::size_t bytes);
 };
 
-/// The MPI library's own collectives over a duplicate of MPI_COMM_WORLD. Collective; throws if the ranks of `bootstrap`
-/// are not the processes of MPI_COMM_WORLD.
+/// The MPI library's own collectives over the processes of `bootstrap`. Collective; throws if they are not processes of
+/// MPI_COMM_WORLD.
 std::unique_ptr<Backend> mpi_backend(Bootstrap& bootstrap);
 
 }  // namespace tutti

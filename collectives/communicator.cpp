@@ -22,12 +22,12 @@ const detail::CommunicatorState& present(const std::shared_ptr<detail::Communica
 }
 
 void check(const std::shared_ptr<detail::CommunicatorState>& state, const Request& request) {
-  const detail::SessionState& session = *present(state, name_of(request.collective)).session;
-  if (request.stream && !session.on_gpu)
+  const detail::CommunicatorState& communicator = present(state, name_of(request.collective));
+  if (request.stream && !communicator.session->on_gpu)
     throw Error(ErrorCode::invalid_argument,
                 std::string(name_of(request.collective)) +
                     ": a stream was given, but this session runs on the CPU; leave it null");
-  validate(request, session.bootstrap->rank(), session.bootstrap->size());
+  validate(request, communicator.bootstrap->rank(), communicator.bootstrap->size());
 }
 
 /// `part`, with the communicator that it belongs to kept alive as long.
@@ -53,7 +53,7 @@ Handle start(const std::shared_ptr<detail::CommunicatorState>& state, const Requ
 
 std::vector<Request> requests_for(const std::shared_ptr<detail::CommunicatorState>& state,
                                   std::span<const PointToPoint> operations, const Options& options) {
-  const int rank = present(state, "group").session->bootstrap->rank();
+  const int rank = present(state, "group").bootstrap->rank();
   std::vector<Request> requests;
   for (const PointToPoint& operation : operations) {
     requests.push_back(request_for(operation, options));
@@ -114,8 +114,8 @@ Handle Group::start(const Options& options) {
   return communicator_->start_group(operations, options);
 }
 
-int Communicator::rank() const { return present(state_, "rank").session->bootstrap->rank(); }
-int Communicator::size() const { return present(state_, "size").session->bootstrap->size(); }
+int Communicator::rank() const { return present(state_, "rank").bootstrap->rank(); }
+int Communicator::size() const { return present(state_, "size").bootstrap->size(); }
 BackendKind Communicator::backend() const { return present(state_, "backend").backend->kind(); }
 std::size_t Communicator::arena_bytes() const { return present(state_, "arena_bytes").backend->arena_bytes(); }
 
@@ -123,8 +123,19 @@ std::pair<std::shared_ptr<detail::SegmentOwner>, void*> Communicator::allocate_b
                                                                                      std::size_t element_bytes) {
   const std::size_t bytes = count > SIZE_MAX / element_bytes ? SIZE_MAX : count * element_bytes;
   const detail::CommunicatorState& state = present(state_, "allocate");
-  auto [owner, data] = state.backend->allocate(*state.session->bootstrap, bytes);
+  auto [owner, data] = state.backend->allocate(*state.bootstrap, bytes);
   return {keeping(state_, std::move(owner)), data};
+}
+
+Registration Communicator::register_memory(void* memory, std::size_t bytes) {
+  const detail::CommunicatorState& state = present(state_, "register_memory");
+  auto owner = state.backend->register_memory(*state.bootstrap, memory, bytes);
+  const bool mapped = owner != nullptr;
+  return {mapped ? keeping(state_, std::move(owner)) : nullptr, mapped};
+}
+
+void Communicator::copy(void* to, const void* from, std::size_t bytes) const {
+  present(state_, "copy").backend->copy(to, from, bytes);
 }
 
 void Communicator::run_group(std::span<const PointToPoint> operations, const Options& options) {
@@ -141,10 +152,10 @@ Handle Communicator::start_group(std::span<const PointToPoint> operations, const
 Choice Communicator::choice(Collective collective, std::size_t bytes, DataType type, ReduceOp op,
                             const Options& options) const {
   const Backend& backend = *present(state_, "choice").backend;
-  const bool shared_out = collective == Collective::reduce_scatter || collective == Collective::all_gather;
-  const std::size_t count = bytes / size_of(type) / (shared_out ? static_cast<std::size_t>(size()) : 1);
-  return backend.choice(
-      {.collective = collective, .count = count, .type = type, .op = op, .peer = 0, .algorithm = options.algorithm});
+  Request request{.collective = collective, .type = type, .op = op, .peer = 0, .algorithm = options.algorithm};
+  const bool spreads = request.spreads_in() || request.spreads_out();
+  request.count = bytes / size_of(type) / (spreads ? static_cast<std::size_t>(size()) : 1);
+  return backend.choice(request);
 }
 
 void Communicator::all_reduce(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
@@ -180,6 +191,44 @@ void Communicator::broadcast(void* data, std::size_t count, DataType type, int r
 Handle Communicator::broadcast_async(void* data, std::size_t count, DataType type, int root, const Options& options) {
   return start(
       state_, {Collective::broadcast, data, data, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+}
+
+void Communicator::reduce(const void* in, void* out, std::size_t count, DataType type, ReduceOp op, int root,
+                          const Options& options) {
+  run(state_, {Collective::reduce, in, out, count, type, op, root, options.algorithm, options.stream});
+}
+Handle Communicator::reduce_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op, int root,
+                                  const Options& options) {
+  return start(state_, {Collective::reduce, in, out, count, type, op, root, options.algorithm, options.stream});
+}
+
+void Communicator::gather(const void* in, void* out, std::size_t count, DataType type, int root,
+                          const Options& options) {
+  run(state_, {Collective::gather, in, out, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+}
+Handle Communicator::gather_async(const void* in, void* out, std::size_t count, DataType type, int root,
+                                  const Options& options) {
+  return start(state_,
+               {Collective::gather, in, out, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+}
+
+void Communicator::scatter(const void* in, void* out, std::size_t count, DataType type, int root,
+                           const Options& options) {
+  run(state_, {Collective::scatter, in, out, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+}
+Handle Communicator::scatter_async(const void* in, void* out, std::size_t count, DataType type, int root,
+                                   const Options& options) {
+  return start(state_,
+               {Collective::scatter, in, out, count, type, ReduceOp::sum, root, options.algorithm, options.stream});
+}
+
+void Communicator::all_to_all(const void* in, void* out, std::size_t count, DataType type, const Options& options) {
+  run(state_, {Collective::all_to_all, in, out, count, type, ReduceOp::sum, -1, options.algorithm, options.stream});
+}
+Handle Communicator::all_to_all_async(const void* in, void* out, std::size_t count, DataType type,
+                                      const Options& options) {
+  return start(state_,
+               {Collective::all_to_all, in, out, count, type, ReduceOp::sum, -1, options.algorithm, options.stream});
 }
 
 void Communicator::barrier(const Options& options) {

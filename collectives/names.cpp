@@ -5,9 +5,13 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<const char*, 7> kCollectives = {"all_reduce", "reduce_scatter", "all_gather", "broadcast",
-                                                     "send",       "recv",           "barrier"};
-constexpr std::array<const char*, kAlgorithms> kAlgorithmNames = {"auto", "ring", "one_shot", "two_shot", "direct"};
+constexpr std::array<const char*, kCollectives> kCollectiveNames = {
+    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "gather",
+    "scatter",    "all_to_all",     "send",       "recv",      "barrier"};
+constexpr std::array<const char*, kAlgorithms> kAlgorithmNames = {
+    "auto",     "ring",         "one_shot",           "two_shot",         "direct",
+    "packets",  "tree",         "recursive_doubling", "halving_doubling", "bruck",
+    "pairwise", "dissemination"};
 constexpr std::array<const char*, 4> kBackends = {"auto", "native", "mpi", "nccl"};
 
 template <class E>
@@ -20,10 +24,13 @@ std::optional<E> parse(std::string_view name, int values, const char* (*name_of_
 
 }  // namespace
 
-const char* name_of(Collective collective) { return kCollectives[static_cast<std::size_t>(collective)]; }
+const char* name_of(Collective collective) { return kCollectiveNames[static_cast<std::size_t>(collective)]; }
 const char* name_of(Algorithm algorithm) { return kAlgorithmNames[static_cast<std::size_t>(algorithm)]; }
 const char* name_of(BackendKind backend) { return kBackends[static_cast<std::size_t>(backend)]; }
 
+std::optional<Collective> parse_collective(std::string_view name) {
+  return parse<Collective>(name, kCollectives, name_of);
+}
 std::optional<Algorithm> parse_algorithm(std::string_view name) { return parse<Algorithm>(name, kAlgorithms, name_of); }
 std::optional<BackendKind> parse_backend(std::string_view name) {
   return parse<BackendKind>(name, static_cast<int>(kBackends.size()), name_of);

@@ -14,7 +14,7 @@ class DeviceSession;
 struct SessionState {
   SessionState(std::unique_ptr<Bootstrap> bootstrap, const SessionOptions& options);
 
-  std::unique_ptr<Bootstrap> bootstrap;
+  std::shared_ptr<Bootstrap> bootstrap;
   BackendKind backend;
   std::chrono::nanoseconds timeout;
   std::shared_ptr<DeviceSession> device;  ///< null: collectives run on the CPU
@@ -25,6 +25,8 @@ struct SessionState {
 
 struct CommunicatorState {
   std::shared_ptr<SessionState> session;
+  std::shared_ptr<Bootstrap> bootstrap;  ///< of the communicator's ranks
+  std::vector<int> members;              ///< the session's rank of each of them
   std::unique_ptr<Backend> backend;
 };
 

@@ -5,6 +5,7 @@
 //   auto x = comm.allocate<float>(1 << 20);            // memory that every peer can reach
 //   comm.all_reduce(x.data(), x.data(), x.size(), tutti::ReduceOp::sum);
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,17 +27,24 @@ enum class BackendKind {
   automatic,  ///< TUTTI_BACKEND if set, else native
   native,     ///< tutti's own kernels: on the CPU, or on GPUs if TUTTI_DEVICE asks for them (see Session)
   mpi,        ///< the MPI library's collectives, for comparison (CPU memory; ranks must be MPI processes)
-  nccl,       ///< NCCL's collectives, for comparison; not in this version: refused at creation
+  nccl,       ///< NCCL's collectives, for comparison (GPU memory; the library is opened when asked for)
 };
 
 enum class Algorithm : std::uint8_t {
-  automatic,  ///< chosen from what is equal on all ranks: collective, bytes, world size
-  ring,       ///< each rank talks to its two neighbours
-  one_shot,   ///< everyone reads everyone's input and reduces all of it
-  two_shot,   ///< reduce-scatter, then all-gather, each in one direct exchange
-  direct,     ///< one exchange between all pairs (reduce-scatter, all-gather, broadcast)
+  automatic,           ///< chosen from what is equal on all ranks: collective, bytes, world size
+  ring,                ///< each rank talks to its two neighbours
+  one_shot,            ///< everyone reads everyone's input and reduces all of it
+  two_shot,            ///< reduce-scatter, then all-gather, each in one direct exchange
+  direct,              ///< one exchange between all pairs, or between the root and all
+  packets,             ///< one exchange in which data and flag travel together; small messages only
+  tree,                ///< along trees: all_reduce a double binary one, gather and scatter a binomial one
+  recursive_doubling,  ///< all_reduce: log2 n exchanges of everything, with partners 1, 2, 4, ... away
+  halving_doubling,    ///< all_reduce: log2 n exchanges of halves and back (Rabenseifner)
+  bruck,               ///< all_gather: log2 n steps, each of which doubles what a rank has
+  pairwise,            ///< all_to_all: n-1 steps, one partner each
+  dissemination,       ///< barrier: log2 n steps
 };
-inline constexpr int kAlgorithms = 5;
+inline constexpr int kAlgorithms = 12;
 
 /// Per-call options. All but `stream` must be equal on all ranks.
 struct Options {
@@ -64,14 +72,30 @@ struct CommunicatorOptions {
 struct Choice {
   Algorithm algorithm;
   std::string reason;
+  int steps = 0;          ///< native: the longest chain of messages, by the kernel's formula for mapped buffers
+  double wire_bytes = 0;  ///< native: the most that one rank sends or receives, by the same formula
 };
 
-enum class Collective : std::uint8_t { all_reduce, reduce_scatter, all_gather, broadcast, send, recv, barrier };
+enum class Collective : std::uint8_t {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  reduce,
+  gather,
+  scatter,
+  all_to_all,
+  send,
+  recv,
+  barrier
+};
+inline constexpr int kCollectives = 11;
 
 const char* name_of(Collective collective);
 const char* name_of(Algorithm algorithm);
 const char* name_of(BackendKind backend);
 /// Parses the names that name_of prints ("auto" for automatic); nullopt if there is no such name.
+std::optional<Collective> parse_collective(std::string_view name);
 std::optional<Algorithm> parse_algorithm(std::string_view name);
 std::optional<BackendKind> parse_backend(std::string_view name);
 std::optional<DataType> parse_data_type(std::string_view name);
@@ -83,6 +107,13 @@ struct CommunicatorState;
 struct SegmentOwner;
 struct Operation;
 }  // namespace detail
+
+/// A job that is still to form, named out of band: made by one process, handed to every rank by any means.
+struct UniqueId {
+  std::array<char, 128> bytes{};
+};
+/// A new id. The process that makes it stays alive until the job's sessions exist.
+UniqueId unique_id();
 
 /// An asynchronous call in flight. Destroying it waits for the call to end (errors are then dropped).
 class [[nodiscard]] Handle {
@@ -123,6 +154,19 @@ class Buffer {
   std::shared_ptr<detail::SegmentOwner> owner_;
   T* data_ = nullptr;
   std::size_t count_ = 0;
+};
+
+/// Memory of the caller that peers reach directly while this lives. Destroy it before freeing the memory.
+class Registration {
+ public:
+  Registration() = default;
+  Registration(std::shared_ptr<detail::SegmentOwner> owner, bool mapped) : owner_(std::move(owner)), mapped_(mapped) {}
+  /// False where such memory cannot be mapped (on CPUs, never): calls then stage it as if it were not registered.
+  bool mapped() const { return mapped_; }
+
+ private:
+  std::shared_ptr<detail::SegmentOwner> owner_;
+  bool mapped_ = false;
 };
 
 /// One send or receive of a group.
@@ -200,6 +244,19 @@ class Communicator {
     return Buffer<T>(std::move(owner), static_cast<T*>(data), count);
   }
 
+  /// Lets peers reach `bytes` bytes at `memory`, which may differ between ranks (null and 0 are legal). Collective. On
+  /// GPUs: memory of cudaMalloc, or virtual memory whose handles can be exported; throws as allocate does.
+  Registration register_memory(void* memory, std::size_t bytes);
+
+  /// A communicator over the ranks that give the same color, ordered by key, then by rank here. Collective over this
+  /// communicator. kNoColor: an empty communicator. A color below 0 or above 2^31-1 is refused on all ranks alike. The
+  /// new one lives on its own: either may be destroyed first.
+  Communicator split(std::int64_t color, int key, const CommunicatorOptions& options = {});
+  static constexpr std::int64_t kNoColor = -1;
+
+  /// Copies bytes between memory of this rank: host memory, or, on a GPU, its memory. Returns when it is done.
+  void copy(void* to, const void* from, std::size_t bytes) const;
+
   /// out[i] = op over all ranks of in[i]; count elements in and out on every rank. in == out is legal.
   void all_reduce(const void* in, void* out, std::size_t count, DataType type, ReduceOp op, const Options& = {});
   Handle all_reduce_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op,
@@ -218,6 +275,27 @@ class Communicator {
   /// Every rank's `data` becomes root's: count elements.
   void broadcast(void* data, std::size_t count, DataType type, int root, const Options& = {});
   Handle broadcast_async(void* data, std::size_t count, DataType type, int root, const Options& = {});
+
+  /// out[i] = op over all ranks of in[i], on `root`; count elements. `out` is ignored elsewhere and may be null there.
+  /// in == out is legal.
+  void reduce(const void* in, void* out, std::size_t count, DataType type, ReduceOp op, int root, const Options& = {});
+  Handle reduce_async(const void* in, void* out, std::size_t count, DataType type, ReduceOp op, int root,
+                      const Options& = {});
+
+  /// out[r*count .. (r+1)*count) = rank r's in[0..count), on `root`; `out` is ignored elsewhere and may be null there.
+  /// In place on the root: in == out + root*count.
+  void gather(const void* in, void* out, std::size_t count, DataType type, int root, const Options& = {});
+  Handle gather_async(const void* in, void* out, std::size_t count, DataType type, int root, const Options& = {});
+
+  /// Rank r gets out[0..count) = root's in[r*count .. (r+1)*count); `in` is ignored elsewhere and may be null there.
+  /// In place on the root: out == in + root*count.
+  void scatter(const void* in, void* out, std::size_t count, DataType type, int root, const Options& = {});
+  Handle scatter_async(const void* in, void* out, std::size_t count, DataType type, int root, const Options& = {});
+
+  /// out[r*count .. (r+1)*count) = rank r's in[rank()*count .. (rank()+1)*count): size()*count elements in and out.
+  /// In place is refused.
+  void all_to_all(const void* in, void* out, std::size_t count, DataType type, const Options& = {});
+  Handle all_to_all_async(const void* in, void* out, std::size_t count, DataType type, const Options& = {});
 
   /// Returns when every rank has called it.
   void barrier(const Options& = {});
@@ -267,6 +345,38 @@ class Communicator {
     return broadcast_async(data, count, data_type_v<T>, root, options);
   }
   template <class T>
+  void reduce(const T* in, T* out, std::size_t count, ReduceOp op, int root, const Options& options = {}) {
+    reduce(in, out, count, data_type_v<T>, op, root, options);
+  }
+  template <class T>
+  Handle reduce_async(const T* in, T* out, std::size_t count, ReduceOp op, int root, const Options& options = {}) {
+    return reduce_async(in, out, count, data_type_v<T>, op, root, options);
+  }
+  template <class T>
+  void gather(const T* in, T* out, std::size_t count, int root, const Options& options = {}) {
+    gather(in, out, count, data_type_v<T>, root, options);
+  }
+  template <class T>
+  Handle gather_async(const T* in, T* out, std::size_t count, int root, const Options& options = {}) {
+    return gather_async(in, out, count, data_type_v<T>, root, options);
+  }
+  template <class T>
+  void scatter(const T* in, T* out, std::size_t count, int root, const Options& options = {}) {
+    scatter(in, out, count, data_type_v<T>, root, options);
+  }
+  template <class T>
+  Handle scatter_async(const T* in, T* out, std::size_t count, int root, const Options& options = {}) {
+    return scatter_async(in, out, count, data_type_v<T>, root, options);
+  }
+  template <class T>
+  void all_to_all(const T* in, T* out, std::size_t count, const Options& options = {}) {
+    all_to_all(in, out, count, data_type_v<T>, options);
+  }
+  template <class T>
+  Handle all_to_all_async(const T* in, T* out, std::size_t count, const Options& options = {}) {
+    return all_to_all_async(in, out, count, data_type_v<T>, options);
+  }
+  template <class T>
   void send(const T* data, std::size_t count, int peer, const Options& options = {}) {
     send(data, count, data_type_v<T>, peer, options);
   }
@@ -283,7 +393,8 @@ class Communicator {
     return irecv(data, count, data_type_v<T>, peer, options);
   }
 
-  /// The algorithm that a call of `bytes` bytes per rank's larger buffer would use, and why. Local.
+  /// The algorithm that a call of `bytes` bytes per rank's largest buffer would use, why, and what it costs by the
+  /// kernel's formula. Local.
   Choice choice(Collective collective, std::size_t bytes, DataType type, ReduceOp op, const Options& = {}) const;
   /// Bytes of the arena that this communicator holds on each rank.
   std::size_t arena_bytes() const;
@@ -297,15 +408,19 @@ class Communicator {
   std::shared_ptr<detail::CommunicatorState> state_;
 };
 
-/// One rank of a job: the process's rank under mpirun (a job of one without), or a thread of run_threads.
+/// One rank of a job: the process's rank under mpirun or `./tutti --no-mpi` (a job of one without either), rank `rank`
+/// of those that share a UniqueId, or a thread of run_threads.
 ///
 /// TUTTI_DEVICE chooses where the native backend's collectives run: cpu; gpu (an error on all ranks alike if a rank
-/// cannot have a GPU that reaches all others); auto (GPUs if every rank can have one, else the CPU). Unset, it means
-/// cpu in this version, since on a GPU a program must keep its data in device memory.
+/// cannot have a GPU that reaches all others); auto, which is also what unset means (GPUs if every rank can have one,
+/// else the CPU). On a GPU a program keeps its data in device memory: see Communicator::allocate and copy.
 class Session {
  public:
   /// Collective over the job. Throws tutti::Error on all ranks alike if the job cannot work.
   explicit Session(const SessionOptions& options = {});
+  /// The same for `size` ranks that share `id`, through sockets and without MPI: processes or threads. Each rank gives
+  /// another `rank`. An id serves once: a second use fails within the timeout.
+  Session(const UniqueId& id, int rank, int size, const SessionOptions& options = {});
   explicit Session(std::shared_ptr<detail::SessionState> state) : state_(std::move(state)) {}
   int rank() const;
   int size() const;

@@ -27,21 +27,26 @@ enum class Reach {
   stable_in,  ///< reads every rank's `in` while ranks write their `out`: peer-mapped only if no rank is in place
   out,        ///< writes every rank's `out`
   both,
-  root_in,  ///< reads the root's `in` (the root is call.peer)
+  root_in,      ///< reads the root's `in` (the root is call.peer)
+  root_out,     ///< writes the root's `out`
+  in_root_out,  ///< reads every rank's `in`, writes the root's `out`
 };
 
-/// Whether a kernel reads `in` of `rank`, and writes every rank's `out`.
+/// Whether a kernel reads `in` of `rank`, and writes its `out`.
 TUTTI_HD bool reads_in(Reach reach, int rank, int root) {
-  return reach == Reach::in || reach == Reach::stable_in || reach == Reach::both ||
+  return reach == Reach::in || reach == Reach::stable_in || reach == Reach::both || reach == Reach::in_root_out ||
          (reach == Reach::root_in && rank == root);
 }
-TUTTI_HD bool writes_out(Reach reach) { return reach == Reach::out || reach == Reach::both; }
+TUTTI_HD bool writes_out(Reach reach, int rank, int root) {
+  return reach == Reach::out || reach == Reach::both ||
+         ((reach == Reach::root_out || reach == Reach::in_root_out) && rank == root);
+}
 
 /// Whether the buffers of `rank` allow what `reach` asks for.
 TUTTI_HD bool reachable(Reach reach, Place in, Place out, int rank, int root) {
   if (reach == Reach::nothing) return false;
   if (reads_in(reach, rank, root) && !in.mapped()) return false;
-  if (writes_out(reach) && !out.mapped()) return false;
+  if (writes_out(reach, rank, root) && !out.mapped()) return false;
   return reach != Reach::stable_in || in.bits != out.bits;
 }
 
@@ -55,7 +60,7 @@ struct Offer {
 template <class B>
 concept Block = std::derived_from<B, Connections> &&
     requires(B block, const Call& call, View view, const char* src, char* out, std::size_t n, Flags flags, Count k,
-             const Reduction& reduction, Entry* slot, bool pulled, Region region) {
+             const Reduction& reduction, Entry* slot, bool pulled, Region region, std::size_t stride, int to, int from) {
   // Copies `bytes` from src to every place of the view, in one pass. A place equals src or is disjoint from it.
   block.copy(view, src, n);
   // Place[i] = reduction over view's sources [i], in their order, i < n elements. A place equals a source or is disjoint.
@@ -76,8 +81,12 @@ concept Block = std::derived_from<B, Connections> &&
   block.advance_received(flags, k);
   block.advance_uses(region, k);
 
-  // Small messages: data and tag together. Puts n bytes into every peer's packets; the call's description goes with them.
-  block.put_packets(call, src, n);
+  // Small messages: data and tag together. Puts n elements at src + p * stride bytes into the packets of every peer p, or,
+  // if `to` is a rank, into its alone; the others then get an empty message. The call's description goes with them.
+  block.put_packets(call, src, n, stride, to);
+  // Waits for the packets of every peer, empty ones too, and copies the n elements that peer p sent to out + p * stride
+  // bytes: of every peer, or, if `from` is a rank, of it alone (the other peers' are empty). Nothing for this rank itself.
+  block.get_packets(call, out, n, stride, from);
   // out[i] = reduction over all ranks' packets in rank order, this rank's part taken from src; out may equal src.
   block.reduce_packets(call, out, src, n);
   // Clears every tag in this rank's own packets, both halves, of all senders; between two `leave`s.

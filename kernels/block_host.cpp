@@ -69,7 +69,7 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
 
   for (int peer = 0; peer < size(); ++peer) {
     const Entry& theirs = *entry(rank(), number, peer);
-    const bool reads = reads_in(reach, peer, call.peer), writes = writes_out(reach);
+    const bool reads = reads_in(reach, peer, call.peer), writes = writes_out(reach, peer, call.peer);
     char* const in = !reads ? nullptr : peer == rank() ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
     char* const out = !writes ? nullptr : peer == rank() ? call.out : resolve(theirs.out, peer);
     if ((reads && !in) || (writes && !out)) {

@@ -131,42 +131,41 @@ class HostBlock : public Connections {
     advance_received({Purpose::leave, kAll}, 1);
   }
 
-  void put_packets(const Call& call, const char* in, std::size_t n) {
+  void put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to) {
     if (failed()) return;
     publish();
     const std::uint64_t use = uses(Region::packets);
     const std::uint64_t tag = tag_of(call, use);
+    for_each(kAll, [&](int peer) {
+      const std::size_t bytes = to == kAll || to == peer ? n * call.element() : 0;
+      char* const line = packets(peer, use, rank());
+      if (bytes > 0)  // `in` may be null if not
+        std::memcpy(payload_of(line, bytes), in + static_cast<std::size_t>(peer) * stride, bytes);
+      store(tag_in(line), tag);
+    });
+  }
+
+  void get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from) {
+    if (failed()) return;
+    const std::uint64_t use = uses(Region::packets);
     const std::size_t bytes = n * call.element();
     for_each(kAll, [&](int peer) {
-      char* const line = packets(peer, use, rank());
-      if (bytes > 0) std::memcpy(bytes <= kPacketLine ? line : line + kLine, in, bytes);  // `in` may be null if not
-      store(tag_in(line), tag);
+      char* const line = arrived(call, use, peer);
+      if (line && bytes > 0 && (from == kAll || from == peer))
+        std::memcpy(out + static_cast<std::size_t>(peer) * stride, payload_of(line, bytes), bytes);
     });
   }
 
   void reduce_packets(const Call& call, char* out, const char* in, std::size_t n) {
     if (failed()) return;
     const std::uint64_t use = uses(Region::packets);
-    const std::uint64_t tag = tag_of(call, use);
     const std::size_t bytes = n * call.element();
     char* sources[kMaxRanks];
-    for (int peer = 0; peer < size(); ++peer) {
-      if (peer == rank()) {
-        sources[peer] = const_cast<char*>(in);
-        continue;
-      }
-      char* const line = packets(rank(), use, peer);
-      const auto has_come = [&](int p) {
-        return static_cast<std::uint32_t>(load(tag_in(packets(rank(), use, p)))) == static_cast<std::uint32_t>(tag);
-      };
-      if (!poll([&] { return has_come(peer); }, peer)) {
-        failure_.packet = true;
-        return fail_at(Purpose::data, peer, 1, 0, absent([&](int p) { return !has_come(p); }));
-      }
-      if (load(tag_in(line)) != tag) return fail_mismatch(peer);
-      sources[peer] = bytes <= kPacketLine ? line : line + kLine;
-    }
-    if (n == 0) return;
+    sources[rank()] = const_cast<char*>(in);
+    for_each(kAll, [&](int peer) {
+      if (char* const line = arrived(call, use, peer)) sources[peer] = payload_of(line, bytes);
+    });
+    if (failed() || n == 0) return;
     loops_.reduce(&out, 1, sources, size(), n, call.reduction, host::Stores::cached);
   }
 
@@ -233,6 +232,26 @@ class HostBlock : public Connections {
     for (int r = 0; r < size(); ++r)
       if (place >= arena(r) && place < arena(r) + team().layout.bytes) return true;
     return false;
+  }
+
+  /// Where a message by packets has its bytes.
+  static char* payload_of(char* line, std::size_t bytes) { return bytes <= kPacketLine ? line : line + kLine; }
+
+  /// Waits for the packets of `peer`, and compares what they say of its call; null if they did not come.
+  char* arrived(const Call& call, std::uint64_t use, int peer) {
+    if (failed()) return nullptr;
+    const std::uint64_t tag = tag_of(call, use);
+    char* const line = packets(rank(), use, peer);
+    const auto has_come = [&](int p) {
+      return static_cast<std::uint32_t>(load(tag_in(packets(rank(), use, p)))) == static_cast<std::uint32_t>(tag);
+    };
+    if (!poll([&] { return has_come(peer); }, peer)) {
+      failure_.packet = true;
+      fail_at(Purpose::data, peer, 1, 0, absent([&](int p) { return !has_come(p); }));
+      return nullptr;
+    }
+    if (load(tag_in(line)) != tag) fail_mismatch(peer);
+    return failed() ? nullptr : line;
   }
 
   /// Streaming stores are weakly ordered on x86: fence them before anything is published.

@@ -159,7 +159,7 @@ Memory ModelBlock::enter(const Call& call, Reach reach) {
   for (int peer = 0; peer < size(); ++peer) {
     const bool own = peer == rank();
     const Entry& theirs = *entry(rank(), number, peer);
-    const bool reads = reads_in(reach, peer, call.peer), writes = writes_out(reach);
+    const bool reads = reads_in(reach, peer, call.peer), writes = writes_out(reach, peer, call.peer);
     char* const in = !reads ? nullptr : own ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
     char* const out = !writes ? nullptr : own ? call.out : resolve(theirs.out, peer);
     if ((reads && !in) || (writes && !out)) {
@@ -236,42 +236,63 @@ void ModelBlock::advance_uses(Region region, Count count) {
   if (begin(Word::advance_uses)) uses(region) += static_cast<std::uint64_t>(count);
 }
 
-// The two words of packets take an element from, and put it to, the caller's buffers in the same thread: `in` may be
-// `out` although no barrier stands between them.
-void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n) {
+// put_packets and reduce_packets take an element from, and put it to, the caller's buffers in the same thread: `in` may
+// be `out` although no barrier stands between them.
+void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to) {
   if (!begin(Word::put_packets)) return;
   const std::uint64_t use = uses(Region::packets);
-  const std::size_t bytes = n * call.element();
-  if (bytes > geometry().packet_bytes)
-    return model_.find(Defect::stray, model_.text_of(me_) + " put_packets of " + std::to_string(bytes) +
+  if (n * call.element() > geometry().packet_bytes)
+    return model_.find(Defect::stray, model_.text_of(me_) + " put_packets of " + std::to_string(n * call.element()) +
                                           " bytes, where only " + std::to_string(geometry().packet_bytes) + " fit");
-  if (!touch(in, bytes, false, false)) return;
   for_each(kAll, [&](int peer) {
+    const std::size_t bytes = to == kAll || to == peer ? n * call.element() : 0;
+    const char* const from = bytes ? in + static_cast<std::size_t>(peer) * stride : in;
     char* const line = packets(peer, use, rank());
     char* const payload = payload_in(line, bytes);
-    if (!touch(payload, bytes, true)) return;
-    if (bytes) std::memcpy(payload, in, bytes);
+    if (!touch(from, bytes, false, false) || !touch(payload, bytes, true)) return;
+    if (bytes) std::memcpy(payload, from, bytes);
     model_.pause(me_);
     touch(&tag_in(line), kTag, true);
     model_.publish(me_, &tag_in(line), tag_of(call, use), true);
   });
 }
 
+/// Waits for the packets of `peer`: where their payload of `bytes` is, null if they did not come.
+char* ModelBlock::arrived(const Call& call, int peer, std::size_t bytes) {
+  const std::uint64_t use = uses(Region::packets), tag = tag_of(call, use);
+  char* const line = packets(rank(), use, peer);
+  if (failed_ || !await(tag_in(line), packet_tag(use), true, "packets", peer, 0)) return nullptr;
+  if (!touch(&tag_in(line), kTag, false)) return nullptr;
+  if (tag_in(line) != tag) {
+    fail("the packets of rank " + std::to_string(peer) + " are of another call");
+    return nullptr;
+  }
+  char* const payload = payload_in(line, bytes);
+  return touch(payload, bytes, false) ? payload : nullptr;
+}
+
+void ModelBlock::get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from) {
+  if (!begin(Word::get_packets)) return;
+  for_each(kAll, [&](int peer) {
+    const std::size_t bytes = from == kAll || from == peer ? n * call.element() : 0;
+    const char* const payload = arrived(call, peer, bytes);
+    if (!payload || bytes == 0) return;
+    char* const to = out + static_cast<std::size_t>(peer) * stride;
+    if (touch(to, bytes, true)) std::memcpy(to, payload, bytes);
+  });
+}
+
 void ModelBlock::reduce_packets(const Call& call, char* out, const char* in, std::size_t n) {
   if (!begin(Word::reduce_packets)) return;
-  const std::uint64_t use = uses(Region::packets), tag = tag_of(call, use);
   const std::size_t bytes = n * call.element();
   std::vector<const char*> sources(static_cast<std::size_t>(size()), in);
   bool right = touch(in, bytes, false);
   for_each(kAll, [&](int peer) {
-    char* const line = packets(rank(), use, peer);
-    if (failed_ || !await(tag_in(line), packet_tag(use), true, "packets", peer, 0)) return;
-    right &= touch(&tag_in(line), kTag, false);
-    if (tag_in(line) != tag) return fail("the packets of rank " + std::to_string(peer) + " are of another call");
-    sources[static_cast<std::size_t>(peer)] = payload_in(line, bytes);
-    right &= touch(sources[static_cast<std::size_t>(peer)], bytes, false);
+    const char* const payload = arrived(call, peer, bytes);
+    right &= payload != nullptr;
+    sources[static_cast<std::size_t>(peer)] = payload;
   });
-  if (failed_ || n == 0 || !right || !touch(out, bytes, true)) return;
+  if (n == 0 || !right || !touch(out, bytes, true)) return;
   for (const char* source : sources)
     if (!apart(out, source, bytes)) return;
   const std::vector<char> result = reduced(sources, n, call.reduction);

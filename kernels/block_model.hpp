@@ -23,7 +23,8 @@ class ModelBlock : public Connections {
   void advance_sent(Flags to, Count count);
   void advance_received(Flags from, Count count);
   void advance_uses(Region region, Count count);
-  void put_packets(const Call& call, const char* in, std::size_t n);
+  void put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to);
+  void get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from);
   void reduce_packets(const Call& call, char* out, const char* in, std::size_t n);
   void wipe_packets();
   void offer(Entry* slot, const Call& call, bool pulled);
@@ -49,6 +50,7 @@ class ModelBlock : public Connections {
   void signal_now(Flags to, Count count);
   void wait_now(Flags from, Count count);
   bool await(const std::uint64_t& flag, std::uint64_t wanted, bool tag, const char* what, int peer, std::uint64_t base);
+  char* arrived(const Call& call, int peer, std::size_t bytes);
   void fail(const std::string& why);
 
   model::Model& model_;

@@ -20,15 +20,17 @@ TUTTI_HD Count slice_rounds(const Connections& block, const Call& call, std::siz
   return static_cast<Count>(ceil_div(largest, slice));
 }
 
-/// One chunk per rank of call.count elements, this block's band of each, cut into slices that fit `slot_bytes`.
+/// One chunk per rank, or so many chunks, this block's band of each, cut into slices that fit `slot_bytes`.
 /// `rounds` is the same for every chunk, rank and block: it follows from the largest band.
 class Chunks {
  public:
-  /// `spread`: the call's count is shared out over the ranks (all-reduce); else every rank's chunk has call.count.
+  /// `spread`: the call's count is shared out over the chunks (all-reduce); else every rank's chunk has call.count.
   TUTTI_HD Chunks(const Connections& block, const Call& call, bool spread, std::size_t slot_bytes)
+      : Chunks(block, call, spread, slot_bytes, block.size()) {}
+  TUTTI_HD Chunks(const Connections& block, const Call& call, bool spread, std::size_t slot_bytes, int chunks)
       : spread_(spread),
         count_(call.count),
-        ranks_(static_cast<std::size_t>(block.size())),
+        ranks_(static_cast<std::size_t>(chunks)),
         line_(line_of(call)),
         blocks_(static_cast<std::size_t>(block.count())),
         index_(static_cast<std::size_t>(block.index())),

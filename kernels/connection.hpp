@@ -43,6 +43,13 @@ inline constexpr int kPurposes = 6;
 /// One peer, or all of them but this rank.
 inline constexpr int kAll = -1;
 
+/// Part `index` of `of` parts of every slot of an inbox: senders that write one inbox in the same call each have a lane
+/// of their own.
+struct Lane {
+  int index = 0;
+  int of = 1;
+};
+
 /// The flags that a signal sets, or a wait polls.
 struct Flags {
   Purpose purpose;
@@ -124,10 +131,11 @@ struct Layout {
   std::size_t received = 0;  ///< [purpose][block][sender] count
   std::size_t uses = 0;      ///< [region][block] count
   std::size_t arenas = 0;    ///< [rank] where that rank's arena is mapped here
+  std::size_t members = 0;   ///< [rank] its column in the table of segments: its rank in the session
   std::size_t in = 0;        ///< [block][rank] the peers' buffers of the running call, filled by `enter`
   std::size_t out = 0;
   std::size_t packets = 0;  ///< [block][half][sender] one line, then data
-  std::size_t inbox = 0;    ///< [block][slot], written by the previous rank of the ring
+  std::size_t inbox = 0;    ///< [block][slot], written by one peer, or cut into lanes for several
   std::size_t outbox = 0;   ///< [block][slot], written by the owner, read by all
   std::size_t p2p = 0;      ///< [block][sender][slot] Entry, then data
   std::size_t bytes = 0;
@@ -136,9 +144,22 @@ struct Layout {
   TUTTI_HD std::size_t p2p_stride() const { return sizeof(Entry) + geometry.p2p_slot_bytes; }
 };
 
+/// The least k with 2^k >= n.
+TUTTI_HD constexpr int ceil_log2(int n) {
+  int k = 0;
+  while ((1 << k) < n) ++k;
+  return k;
+}
+/// A slot holds a line for each rank, in each of the lanes that the kernels of most lanes need (halving_doubling,
+/// gather along a tree: one for each power of two, and one more).
+constexpr std::size_t least_slot_bytes(int ranks) {
+  const int lanes = ceil_log2(ranks) + 1;
+  return kLine * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(lanes < 3 ? 3 : lanes);
+}
+
 inline Layout layout_of(const Geometry& g) {
   assert(g.slots >= 3 && g.p2p_slots >= 1 && g.p2p_slot_bytes % kLine == 0 &&
-         g.slot_bytes >= kLine * static_cast<std::size_t>(g.ranks));
+         g.slot_bytes >= least_slot_bytes(g.ranks));
   Layout l{.geometry = g};
   std::size_t at = 0;
   const auto take = [&at](std::size_t bytes, std::size_t alignment) {
@@ -157,6 +178,7 @@ inline Layout layout_of(const Geometry& g) {
   l.received = take(kPurposes * pairs * sizeof(std::uint64_t), kLine);
   l.uses = take(kRegions * blocks * sizeof(std::uint64_t), kLine);
   l.arenas = take(static_cast<std::size_t>(g.ranks) * sizeof(char*), kLine);
+  l.members = take(static_cast<std::size_t>(g.ranks) * sizeof(int), kLine);
   l.in = take(pairs * sizeof(char*), kLine);
   l.out = take(pairs * sizeof(char*), kLine);
   l.packets = take(2 * pairs * l.packet_stride(), kPage);
@@ -171,8 +193,9 @@ inline Layout layout_of(const Geometry& g) {
 struct Team {
   char* arena = nullptr;  ///< the own one
   int rank = 0;
-  char* const* segments =
-      nullptr;  ///< [segment][rank] where the session's segments are mapped here; null if they are not
+  /// [segment][session's rank] where the session's segments are mapped here; null if they are not.
+  char* const* segments = nullptr;
+  int segment_ranks = 0;  ///< ranks of the session
   Layout layout;
 };
 
@@ -238,6 +261,17 @@ class Connections {
   TUTTI_HD char* my_slot(Count k) const {
     return inbox(rank(), received_base(data(prev())) + static_cast<std::uint64_t>(k));
   }
+  /// The same with several senders: the slot of `peer` that I fill, and my own that `peer` fills, in a lane that both
+  /// ends know. Calls may cut slots as they like if they begin with `enter`, which has freed them all.
+  TUTTI_HD char* lane_to(int peer, Lane lane, Count k) const {
+    return inbox(peer, sent_base(data(peer)) + static_cast<std::uint64_t>(k)) + lane_offset(lane);
+  }
+  TUTTI_HD char* lane_from(int peer, Lane lane, Count k) const {
+    return inbox(rank(), received_base(data(peer)) + static_cast<std::uint64_t>(k)) + lane_offset(lane);
+  }
+  TUTTI_HD std::size_t lane_bytes(int lanes) const {
+    return geometry().slot_bytes / static_cast<std::size_t>(lanes) / kLine * kLine;
+  }
   /// Use k of this call in the outboxes: `owner`'s slot, and everyone's, in rank order.
   TUTTI_HD char* outbox(int owner, Count k) const { return arena(owner) + outbox_offset(k); }
   TUTTI_HD View outboxes(Count k) const { return per_rank(arenas(), size(), outbox_offset(k)); }
@@ -283,7 +317,8 @@ class Connections {
   TUTTI_HD char** out_table() const { return at<char*>(team_.arena, layout().out) + block() * ranks(); }
   /// Where a peer's buffer is mapped here; null if its segment is not (any more).
   TUTTI_HD char* resolve(Place place, int peer) const {
-    char* base = team_.segments[static_cast<std::size_t>(place.segment()) * ranks() + at_index(peer)];
+    const int column = at<int>(team_.arena, layout().members)[peer];
+    char* base = team_.segments[at_index(place.segment()) * at_index(team_.segment_ranks) + at_index(column)];
     return base ? base + place.offset() : nullptr;
   }
   TUTTI_HD const Team& team() const { return team_; }
@@ -305,6 +340,7 @@ class Connections {
     const auto slots = static_cast<std::uint64_t>(geometry().slots);
     return (block() * slots + use % slots) * geometry().slot_bytes;
   }
+  TUTTI_HD std::size_t lane_offset(Lane lane) const { return at_index(lane.index) * lane_bytes(lane.of); }
   TUTTI_HD char* inbox(int owner, std::uint64_t use) const { return arena(owner) + layout().inbox + slot(use); }
   TUTTI_HD std::size_t outbox_offset(Count k) const {
     return layout().outbox + slot(uses(Region::outbox) + static_cast<std::uint64_t>(k));

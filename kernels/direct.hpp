@@ -14,6 +14,7 @@
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/chunks.hpp"
+#include "kernels/cost.hpp"
 
 namespace tutti {
 
@@ -173,5 +174,12 @@ TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
   }
   advance_outbox(block, rounds);
 }
+
+inline Cost two_shot_all_reduce_cost(int n, double bytes, bool mapped) {
+  return {mapped ? 2 : 3, 2 * (n - 1) * bytes / n};
+}
+inline Cost one_shot_all_reduce_cost(int n, double bytes) { return {2, (n - 1) * bytes}; }
+/// Reduce-scatter or all-gather; `bytes` of one chunk.
+inline Cost direct_half_cost(int n, double bytes) { return {2, (n - 1) * bytes}; }
 
 }  // namespace tutti

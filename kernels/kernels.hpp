@@ -2,12 +2,18 @@
 #pragma once
 #include <cassert>
 
+#include "kernels/all_to_all.hpp"
 #include "kernels/barrier.hpp"
 #include "kernels/broadcast.hpp"
+#include "kernels/bruck.hpp"
 #include "kernels/direct.hpp"
+#include "kernels/doubling.hpp"
+#include "kernels/gather.hpp"
 #include "kernels/p2p.hpp"
 #include "kernels/packets.hpp"
+#include "kernels/reduce.hpp"
 #include "kernels/ring.hpp"
+#include "kernels/tree.hpp"
 
 namespace tutti {
 
@@ -15,32 +21,82 @@ enum class Kernel : std::uint8_t {
   ring_all_reduce,
   ring_reduce_scatter,
   ring_all_gather,
+  ring_broadcast,
+  ring_reduce,
   two_shot_all_reduce,
   one_shot_all_reduce,
-  packets_all_reduce,
   direct_reduce_scatter,
   direct_all_gather,
   direct_broadcast,
+  direct_reduce,
+  direct_gather,
+  direct_scatter,
+  direct_all_to_all,
+  packets_all_reduce,
+  packets_reduce_scatter,
+  packets_all_gather,
+  packets_broadcast,
+  packets_reduce,
+  packets_gather,
+  packets_scatter,
+  packets_all_to_all,
+  tree_all_reduce,
+  tree_broadcast,
+  tree_reduce,
+  tree_gather,
+  tree_scatter,
+  recursive_doubling_all_reduce,
+  halving_doubling_all_reduce,
+  bruck_all_gather,
+  pairwise_all_to_all,
   send,
   recv,
   barrier,
+  dissemination_barrier,
 };
-inline constexpr int kKernels = 12;
+inline constexpr int kKernels = 35;
 
 constexpr const char* name_of(Kernel kernel) {
   constexpr const char* names[kKernels] = {"ring_all_reduce",
                                            "ring_reduce_scatter",
                                            "ring_all_gather",
+                                           "ring_broadcast",
+                                           "ring_reduce",
                                            "two_shot_all_reduce",
                                            "one_shot_all_reduce",
-                                           "packets_all_reduce",
                                            "direct_reduce_scatter",
                                            "direct_all_gather",
                                            "direct_broadcast",
+                                           "direct_reduce",
+                                           "direct_gather",
+                                           "direct_scatter",
+                                           "direct_all_to_all",
+                                           "packets_all_reduce",
+                                           "packets_reduce_scatter",
+                                           "packets_all_gather",
+                                           "packets_broadcast",
+                                           "packets_reduce",
+                                           "packets_gather",
+                                           "packets_scatter",
+                                           "packets_all_to_all",
+                                           "tree_all_reduce",
+                                           "tree_broadcast",
+                                           "tree_reduce",
+                                           "tree_gather",
+                                           "tree_scatter",
+                                           "recursive_doubling_all_reduce",
+                                           "halving_doubling_all_reduce",
+                                           "bruck_all_gather",
+                                           "pairwise_all_to_all",
                                            "send",
                                            "recv",
-                                           "barrier"};
+                                           "barrier",
+                                           "dissemination_barrier"};
   return names[static_cast<int>(kernel)];
+}
+
+constexpr bool by_packets(Kernel kernel) {
+  return kernel >= Kernel::packets_all_reduce && kernel <= Kernel::packets_all_to_all;
 }
 
 /// Runs `kernel` for one block of one rank. Kernels are for two ranks or more: a rank has no connection with itself.
@@ -51,16 +107,82 @@ TUTTI_KERNEL void run_kernel(Kernel kernel, B& block, const Call& call) {
     case Kernel::ring_all_reduce: return ring_all_reduce(block, call);
     case Kernel::ring_reduce_scatter: return ring_reduce_scatter(block, call);
     case Kernel::ring_all_gather: return ring_all_gather(block, call);
+    case Kernel::ring_broadcast: return ring_broadcast(block, call);
+    case Kernel::ring_reduce: return ring_reduce(block, call);
     case Kernel::two_shot_all_reduce: return two_shot_all_reduce(block, call);
     case Kernel::one_shot_all_reduce: return one_shot_all_reduce(block, call);
-    case Kernel::packets_all_reduce: return packets_all_reduce(block, call);
     case Kernel::direct_reduce_scatter: return direct_reduce_scatter(block, call);
     case Kernel::direct_all_gather: return direct_all_gather(block, call);
     case Kernel::direct_broadcast: return direct_broadcast(block, call);
+    case Kernel::direct_reduce: return direct_reduce(block, call);
+    case Kernel::direct_gather: return direct_gather(block, call);
+    case Kernel::direct_scatter: return direct_scatter(block, call);
+    case Kernel::direct_all_to_all: return direct_all_to_all(block, call);
+    case Kernel::packets_all_reduce: return packets_all_reduce(block, call);
+    case Kernel::packets_reduce_scatter: return packets_reduce_scatter(block, call);
+    case Kernel::packets_all_gather: return packets_all_gather(block, call);
+    case Kernel::packets_broadcast: return packets_broadcast(block, call);
+    case Kernel::packets_reduce: return packets_reduce(block, call);
+    case Kernel::packets_gather: return packets_gather(block, call);
+    case Kernel::packets_scatter: return packets_scatter(block, call);
+    case Kernel::packets_all_to_all: return packets_all_to_all(block, call);
+    case Kernel::tree_all_reduce: return tree_all_reduce(block, call);
+    case Kernel::tree_broadcast: return tree_broadcast(block, call);
+    case Kernel::tree_reduce: return tree_reduce(block, call);
+    case Kernel::tree_gather: return tree_gather(block, call);
+    case Kernel::tree_scatter: return tree_scatter(block, call);
+    case Kernel::recursive_doubling_all_reduce: return recursive_doubling_all_reduce(block, call);
+    case Kernel::halving_doubling_all_reduce: return halving_doubling_all_reduce(block, call);
+    case Kernel::bruck_all_gather: return bruck_all_gather(block, call);
+    case Kernel::pairwise_all_to_all: return pairwise_all_to_all(block, call);
     case Kernel::send: return send(block, call);
     case Kernel::recv: return recv(block, call);
     case Kernel::barrier: return barrier(block, call);
+    case Kernel::dissemination_barrier: return dissemination_barrier(block, call);
   }
+}
+
+/// What `kernel` costs n ranks; `bytes` of call.count elements. `mapped`: all buffers are. `blocks`: the tree runs on
+/// two trees only with two blocks.
+inline Cost cost_of(Kernel kernel, int n, double bytes, bool mapped, int blocks) {
+  switch (kernel) {
+    case Kernel::ring_all_reduce: return ring_all_reduce_cost(n, bytes);
+    case Kernel::ring_reduce_scatter:
+    case Kernel::ring_all_gather: return ring_half_cost(n, bytes);
+    case Kernel::ring_broadcast: return ring_broadcast_cost(n, bytes);
+    case Kernel::ring_reduce: return ring_reduce_cost(n, bytes);
+    case Kernel::two_shot_all_reduce: return two_shot_all_reduce_cost(n, bytes, mapped);
+    case Kernel::one_shot_all_reduce: return one_shot_all_reduce_cost(n, bytes);
+    case Kernel::direct_reduce_scatter:
+    case Kernel::direct_all_gather: return direct_half_cost(n, bytes);
+    case Kernel::direct_broadcast: return direct_broadcast_cost(n, bytes);
+    case Kernel::direct_reduce: return direct_reduce_cost(n, bytes, mapped);
+    case Kernel::direct_gather:
+    case Kernel::direct_scatter: return direct_gather_cost(n, bytes);
+    case Kernel::direct_all_to_all: return direct_all_to_all_cost(n, bytes);
+    case Kernel::packets_all_reduce:
+    case Kernel::packets_reduce_scatter:
+    case Kernel::packets_all_gather:
+    case Kernel::packets_broadcast:
+    case Kernel::packets_reduce:
+    case Kernel::packets_gather:
+    case Kernel::packets_scatter:
+    case Kernel::packets_all_to_all: return packets_cost(n, bytes);
+    case Kernel::tree_all_reduce: return tree_all_reduce_cost(n, bytes, blocks > 1 ? 2 : 1);
+    case Kernel::tree_broadcast:
+    case Kernel::tree_reduce: return rooted_tree_cost(n, bytes);
+    case Kernel::tree_gather:
+    case Kernel::tree_scatter: return tree_gather_cost(n, bytes);
+    case Kernel::recursive_doubling_all_reduce: return recursive_doubling_all_reduce_cost(n, bytes);
+    case Kernel::halving_doubling_all_reduce: return halving_doubling_all_reduce_cost(n, bytes);
+    case Kernel::bruck_all_gather: return bruck_all_gather_cost(n, bytes);
+    case Kernel::pairwise_all_to_all: return pairwise_all_to_all_cost(n, bytes);
+    case Kernel::send:
+    case Kernel::recv: return message_cost(bytes);
+    case Kernel::barrier: return barrier_cost(n);
+    case Kernel::dissemination_barrier: return dissemination_barrier_cost(n);
+  }
+  return {};
 }
 
 }  // namespace tutti

@@ -86,7 +86,10 @@ Model::Model(const Geometry& geometry, std::uint64_t seed)
   for (int r = 0; r < geometry.ranks; ++r) {
     char* const arena = arenas[static_cast<std::size_t>(r)];
     std::copy(arenas.begin(), arenas.end(), reinterpret_cast<char**>(arena + layout_.arenas));
-    teams_.push_back({.arena = arena, .rank = r, .segments = segments_.data(), .layout = layout_});
+    for (int member = 0; member < geometry.ranks; ++member)
+      reinterpret_cast<int*>(arena + layout_.members)[member] = member;
+    teams_.push_back(
+        {.arena = arena, .rank = r, .segments = segments_.data(), .segment_ranks = geometry.ranks, .layout = layout_});
   }
 }
 

@@ -17,10 +17,11 @@ void Clock::join(const Clock& other) {
 }
 
 const char* name_of(Word word) {
-  constexpr const char* names[] = {"copy",         "reduce",      "enter",          "leave",
-                                   "signal",       "wait",        "advance_sent",   "advance_received",
-                                   "advance_uses", "put_packets", "reduce_packets", "wipe_packets",
-                                   "offer",        "accept",      "sync",           "caller"};
+  constexpr const char* names[] = {"copy",         "reduce",      "enter",        "leave",
+                                   "signal",       "wait",        "advance_sent", "advance_received",
+                                   "advance_uses", "put_packets", "get_packets",  "reduce_packets",
+                                   "wipe_packets", "offer",       "accept",       "sync",
+                                   "caller"};
   return names[static_cast<int>(word)];
 }
 

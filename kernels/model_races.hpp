@@ -35,6 +35,7 @@ enum class Word : std::uint8_t {
   advance_received,
   advance_uses,
   put_packets,
+  get_packets,
   reduce_packets,
   wipe_packets,
   offer,

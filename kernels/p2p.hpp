@@ -8,6 +8,7 @@
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/chunks.hpp"
+#include "kernels/cost.hpp"
 
 namespace tutti {
 
@@ -63,5 +64,8 @@ TUTTI_KERNEL void recv(B& block, const Call& call) {
   block.advance_received(p2p_data(from), slices);
   block.advance_sent(p2p_credit(from), slices);
 }
+
+/// Of a message through slots; pulled, its credit is one more step.
+inline Cost message_cost(double bytes) { return {1, bytes}; }
 
 }  // namespace tutti

@@ -14,6 +14,7 @@
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/chunks.hpp"
+#include "kernels/cost.hpp"
 
 namespace tutti {
 
@@ -136,5 +137,9 @@ TUTTI_KERNEL void ring_all_gather(B& block, const Call& call) {
   }
   advance_ring(block, k);
 }
+
+inline Cost ring_all_reduce_cost(int n, double bytes) { return {1 + 2 * (n - 1), 2 * (n - 1) * bytes / n}; }
+/// Reduce-scatter or all-gather; `bytes` of one chunk.
+inline Cost ring_half_cost(int n, double bytes) { return {n, (n - 1) * bytes}; }
 
 }  // namespace tutti

@@ -12,19 +12,20 @@
 
 namespace tutti {
 
-/// One place, two places, or one place per rank: entry i of `table` plus `offset`, with the entry of rank `own`
+/// One to three places, or one place per rank: entry i of `table` plus `offset`, with the entry of rank `own`
 /// replaced by a place of this rank's choosing.
 struct View {
   char* const* table = nullptr;
   std::size_t offset = 0;
   char* first = nullptr;
   char* second = nullptr;
+  char* third = nullptr;
   int count = 1;
   int own = -1;
 
   TUTTI_HD char* at(int i) const {
     if (table) return i == own ? first : table[i] + offset;
-    return i == 0 ? first : second;
+    return i == 0 ? first : i == 1 ? second : third;
   }
   /// Every place `bytes` further on, the own one too.
   TUTTI_HD View plus(std::size_t bytes) const {
@@ -32,6 +33,7 @@ struct View {
     view.offset += bytes;
     if (view.first) view.first += bytes;
     if (view.second) view.second += bytes;
+    if (view.third) view.third += bytes;
     return view;
   }
   /// `place` as it stands, in place of the table's entry of `rank`.
@@ -48,6 +50,12 @@ TUTTI_HD View two(const void* a, const void* b) {
   return {.first = static_cast<char*>(const_cast<void*>(a)),
           .second = static_cast<char*>(const_cast<void*>(b)),
           .count = 2};
+}
+TUTTI_HD View three(const void* a, const void* b, const void* c) {
+  View view = two(a, b);
+  view.third = static_cast<char*>(const_cast<void*>(c));
+  view.count = 3;
+  return view;
 }
 TUTTI_HD View per_rank(char* const* table, int ranks, std::size_t offset) {
   return {.table = table, .offset = offset, .count = ranks};

@@ -13,7 +13,18 @@
 
 namespace tutti::model {
 
-enum class Shape { all_reduce, reduce_scatter, all_gather, broadcast, message, nothing };
+enum class Shape {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  reduce,
+  gather,
+  scatter,
+  all_to_all,
+  message,
+  nothing
+};
 
 inline Shape shape_of(Kernel kernel) {
   const std::string_view name = tutti::name_of(kernel);
@@ -21,7 +32,11 @@ inline Shape shape_of(Kernel kernel) {
   if (name.ends_with("reduce_scatter")) return Shape::reduce_scatter;
   if (name.ends_with("all_gather")) return Shape::all_gather;
   if (name.ends_with("broadcast")) return Shape::broadcast;
-  return kernel == Kernel::barrier ? Shape::nothing : Shape::message;
+  if (name.ends_with("all_to_all")) return Shape::all_to_all;
+  if (name.ends_with("reduce")) return Shape::reduce;
+  if (name.ends_with("gather")) return Shape::gather;
+  if (name.ends_with("scatter")) return Shape::scatter;
+  return name.ends_with("barrier") ? Shape::nothing : Shape::message;
 }
 
 enum class Mapped { all, none, all_but_one };
@@ -32,7 +47,7 @@ struct Case {
   std::size_t count = 0;
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
-  int root = 0;  ///< of a broadcast; the sender of a message
+  int root = 0;  ///< of a rooted collective; the sender of a message
   int to = 0;    ///< the receiver of a message
   int blocks = 1;
   Mapped mapped = Mapped::all;
@@ -40,6 +55,10 @@ struct Case {
   std::uint64_t salt = 0;  ///< of the values and of where the buffers stand
 
   Shape shape() const { return shape_of(kernel); }
+  bool rooted() const {
+    const Shape s = shape();
+    return s == Shape::broadcast || s == Shape::reduce || s == Shape::gather || s == Shape::scatter;
+  }
 };
 
 inline std::string text_of(const Case& c) {
@@ -118,7 +137,7 @@ class Buffers {
                       c.op == ReduceOp::avg ? static_cast<std::uint32_t>(n) : 1};
     call.peer = c.shape() == Shape::message ? (rank == c.root ? c.to : c.root) : c.root;
     call.description = describe(static_cast<int>(c.shape()), static_cast<int>(c.kernel), c.type, c.op,
-                                c.shape() == Shape::broadcast ? c.root : -1, c.blocks);
+                                c.rooted() ? c.root : -1, c.blocks);
     if (c.shape() == Shape::message)
       call.description = describe(static_cast<int>(c.shape()), 0, c.type, ReduceOp::sum, -1, c.blocks);
     call.in_place = model_.place_of(l.in);
@@ -137,6 +156,13 @@ class Buffers {
         switch (c.shape()) {
           case Shape::all_reduce: want = expected<T>(c, n, i); break;
           case Shape::reduce_scatter: want = expected<T>(c, n, static_cast<std::size_t>(rank) * c.count + i); break;
+          case Shape::reduce: want = expected<T>(c, n, i); break;
+          case Shape::scatter: want = element<T>(input(c, c.root, static_cast<std::size_t>(rank) * c.count + i)); break;
+          case Shape::all_to_all:
+            want = element<T>(
+                input(c, static_cast<int>(i / c.count), static_cast<std::size_t>(rank) * c.count + i % c.count));
+            break;
+          case Shape::gather:
           case Shape::all_gather: want = element<T>(input(c, static_cast<int>(i / c.count), i % c.count)); break;
           default: want = element<T>(input(c, c.root, i));
         }
@@ -197,6 +223,21 @@ class Buffers {
         l.out_elements *= n;
         before_in = static_cast<std::size_t>(rank) * c.count;
         break;
+      case Shape::reduce:
+        if (rank != c.root) l.out_elements = 0;
+        break;
+      case Shape::gather:
+        l.out_elements = rank == c.root ? c.count * n : 0;
+        if (rank == c.root) before_in = static_cast<std::size_t>(rank) * c.count;
+        break;
+      case Shape::scatter:
+        l.in_elements = rank == c.root ? c.count * n : 0;
+        if (rank == c.root) before_out = static_cast<std::size_t>(rank) * c.count;
+        break;
+      case Shape::all_to_all:
+        l.in_elements *= n;
+        l.out_elements *= n;
+        break;
       case Shape::broadcast: (rank == c.root ? l.out_elements : l.in_elements) = 0; break;
       case Shape::message: (rank == c.root ? l.out_elements : l.in_elements) = 0; break;
       case Shape::nothing: l.in_elements = l.out_elements = 0; break;
@@ -221,12 +262,14 @@ class Buffers {
 inline bool takes(const Case& c, const Geometry& g) {
   const std::string_view name = tutti::name_of(c.kernel);
   const std::size_t width = size_of(c.type);
-  if (c.kernel == Kernel::packets_all_reduce &&
+  if (by_packets(c.kernel) &&
       part(c.count, static_cast<std::size_t>(c.blocks), 0, kLine / width).size() * width > g.packet_bytes)
     return false;
-  // A ring rounds at each hop and divides last: floats only.
-  if (name.starts_with("ring") && c.op == ReduceOp::avg && c.type != DataType::f32 && c.type != DataType::f64)
-    return false;
+  // These round at each hop and divide last: floats only.
+  const bool reduces =
+      c.shape() == Shape::all_reduce || c.shape() == Shape::reduce || c.shape() == Shape::reduce_scatter;
+  const bool in_steps = name.starts_with("ring") || name.starts_with("tree") || name.find("doubling") != name.npos;
+  if (reduces && in_steps && c.op == ReduceOp::avg && c.type != DataType::f32 && c.type != DataType::f64) return false;
   return true;
 }
 

@@ -24,7 +24,7 @@ Geometry geometry_of(int ranks, int blocks, int slots) {
   return {.ranks = ranks,
           .blocks = blocks,
           .slots = slots,
-          .slot_bytes = std::max<std::size_t>(256, kLine * static_cast<std::size_t>(ranks)),
+          .slot_bytes = least_slot_bytes(ranks),
           .p2p_slots = slots - 1,
           .p2p_slot_bytes = 256,
           .packet_bytes = 384};
@@ -47,7 +47,9 @@ std::vector<Case> cases_of(const Geometry& g, int blocks, std::uint64_t seed) {
     if (kernel == Kernel::recv) continue;  // the other end of each send
     for (const Mapped mapped : {Mapped::all, Mapped::none, Mapped::all_but_one}) {
       for (const bool in_place : {false, true}) {
-        if (in_place && (shape == Shape::message || shape == Shape::nothing || shape == Shape::broadcast)) continue;
+        if (in_place && (shape == Shape::message || shape == Shape::nothing || shape == Shape::broadcast ||
+                         shape == Shape::all_to_all))
+          continue;
         ++salt;
         const DataType wide = kWide[salt % std::size(kWide)], narrow = kNarrow[salt % std::size(kNarrow)];
         const std::size_t slice = g.slot_bytes / size_of(wide), line = kLine / size_of(wide);
@@ -58,7 +60,7 @@ std::vector<Case> cases_of(const Geometry& g, int blocks, std::uint64_t seed) {
         for (const std::size_t count : {line * b, slice * spread - 1, slice * spread, slice * spread + 1})
           sizes.push_back({count, wide});
         if (salt % 2 == 0) sizes.push_back({slice * spread * b * 2 + 3, wide});
-        if (kernel == Kernel::packets_all_reduce)
+        if (by_packets(kernel))
           for (const std::size_t bytes : {kPacketLine - 8, kPacketLine, kPacketLine + 8, g.packet_bytes})
             sizes.push_back({bytes / size_of(wide), wide});
         if (shape == Shape::nothing) sizes.resize(1);

@@ -114,11 +114,11 @@ void put_twice(std::size_t count, bool advances) {
     HostBlock block = block_of(pair.team(rank), call);
     std::vector<float> in(count, 1.0f), out(count);
     auto* const from = reinterpret_cast<const char*>(in.data());
-    block.put_packets(call, from, count);
+    block.put_packets(call, from, count, 0, kAll);
     if (rank == 1) return block.reduce_packets(call, reinterpret_cast<char*>(out.data()), from, count);
     be_late();
     if (advances) block.advance_uses(Region::packets, 1);
-    block.put_packets(call, from, count);
+    block.put_packets(call, from, count, 0, kAll);
   });
 }
 
