@@ -27,8 +27,7 @@ void validate(const Request& request, int rank, int size) {
   check("reduction", static_cast<int>(request.op), kReduceOps);
   check("algorithm", static_cast<int>(request.algorithm), kAlgorithms);
   if (request.collective == Collective::barrier) return;
-  const bool rooted = request.collective == Collective::broadcast || request.is_message();
-  if (rooted && (request.peer < 0 || request.peer >= size))
+  if ((request.is_rooted() || request.is_message()) && (request.peer < 0 || request.peer >= size))
     reject(request, rank,
            fmt::format("{} {} is not a rank; there are 0 to {}", request.is_message() ? "peer" : "root", request.peer,
                        size - 1));
@@ -41,16 +40,18 @@ void validate(const Request& request, int rank, int size) {
   if (request.count > (std::size_t{1} << 47) / width / ranks)
     reject(request, rank,
            fmt::format("{} elements are more than an address space; is the count right?", request.count));
-  const std::size_t bytes = request.bytes();
-  const bool gathers = request.collective == Collective::all_gather,
-             scatters = request.collective == Collective::reduce_scatter;
+  const bool has_in = request.has_in(rank), has_out = request.has_out(rank);
+  if (has_in && !request.in) reject(request, rank, "the input is a null pointer");
+  if (has_out && !request.out) reject(request, rank, "the output is a null pointer");
+  if (!has_in || !has_out) return;
+
   const Extent in{static_cast<const char*>(request.in), request.bytes_in(ranks)};
   const Extent out{static_cast<const char*>(request.out), request.bytes_out(ranks)};
-  if (request.collective != Collective::recv && !in.begin) reject(request, rank, "the input is a null pointer");
-  if (request.collective != Collective::send && !out.begin) reject(request, rank, "the output is a null pointer");
-  if (request.is_message() || request.collective == Collective::broadcast || !in.overlaps(out)) return;
-
-  const std::size_t own = static_cast<std::size_t>(rank) * bytes;
+  if (!in.overlaps(out)) return;
+  if (request.collective == Collective::all_to_all)
+    reject(request, rank, "input and output overlap; in place is not possible");
+  const std::size_t own = static_cast<std::size_t>(rank) * request.bytes();
+  const bool gathers = request.spreads_out(), scatters = request.spreads_in();
   const char* const in_place = gathers ? out.begin + own : scatters ? out.begin - own : out.begin;
   if (in.begin != in_place)
     reject(request, rank,

@@ -1,5 +1,7 @@
 #include "collectives/backend.hpp"
 
+#include <cstring>
+
 #include "collectives/agree.hpp"
 #include "collectives/mapping.hpp"
 
@@ -23,6 +25,12 @@ std::pair<std::shared_ptr<detail::SegmentOwner>, void*> Backend::allocate(Bootst
   agree(bootstrap, ErrorCode::system,
         given ? "" : "rank " + std::to_string(bootstrap.rank()) + " cannot have " + std::to_string(bytes) + " bytes");
   return {memory, memory->mapping.base()};
+}
+
+std::shared_ptr<detail::SegmentOwner> Backend::register_memory(Bootstrap&, void*, std::size_t) { return nullptr; }
+
+void Backend::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
 }  // namespace tutti

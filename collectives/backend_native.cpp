@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "collectives/failure_message.hpp"
@@ -20,13 +21,18 @@ constexpr std::size_t kMessageSlotBytes = 32 << 10;
 constexpr int kMessageSlots = 4;
 constexpr std::size_t kLeastWatched = 16 << 10;  // bytes of all ranks' buffers from which streaming may pay
 
+/// The double tree has a block for each of its trees.
+int tree_blocks(int blocks) { return (blocks + 1) / 2 * 2; }
+
 Geometry geometry_for(int ranks, int blocks) {
   const auto parts = static_cast<std::size_t>(blocks);
   Geometry geometry;
   geometry.ranks = ranks;
-  geometry.blocks = blocks;
+  geometry.blocks = tree_blocks(blocks);
+  geometry.packet_blocks = blocks;
+  geometry.message_blocks = blocks;
   geometry.slots = kSlots;
-  geometry.slot_bytes = kSlotBytes / parts / kLine * kLine;
+  geometry.slot_bytes = kSlotBytes / static_cast<std::size_t>(geometry.blocks) / kLine * kLine;
   geometry.p2p_slots = kMessageSlots;
   geometry.p2p_slot_bytes = kMessageSlotBytes / parts / kLine * kLine;
   geometry.packet_bytes = kPacketBytes / parts / kLine * kLine;
@@ -90,12 +96,14 @@ class NativeOperation : public detail::Operation {
   std::vector<std::shared_ptr<Launch>> launches_;
 };
 
-NativeBackend::NativeBackend(detail::SessionState& session, const CommunicatorOptions& options)
-    : session_(session),
+NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, const CommunicatorOptions& options)
+    : session_(*communicator.session),
+      members_(communicator.members),
+      everyone_(set_of(members_)),
       options_(options),
-      launches_(team_, 1 + 2 * session.bootstrap->size(), [this](const Launch& launch) { return ended(launch); }),
+      launches_(team_, 1 + 2 * communicator.bootstrap->size(), [this](const Launch& launch) { return ended(launch); }),
       cache_bytes_(last_level_cache()) {
-  Bootstrap& bootstrap = *session.bootstrap;
+  Bootstrap& bootstrap = *communicator.bootstrap;
   options_ = bootstrap.all_gather(options)[0];
   if (options_.blocks < 1 || options_.blocks > 4)
     throw Error(ErrorCode::invalid_argument, fmt::format("communicator: blocks is {}; use 1 to 4", options_.blocks));
@@ -108,13 +116,15 @@ NativeBackend::NativeBackend(detail::SessionState& session, const CommunicatorOp
   arena_ = allocate_host_segment(bootstrap, team_.layout.bytes);
   team_.arena = arena_->base(bootstrap.rank());
   team_.rank = bootstrap.rank();
-  team_.segments = session.segments.bases();
+  team_.segments = session_.segments.bases();
+  team_.segment_ranks = session_.segments.ranks();
   // The arena arrives zeroed, and what follows is read by this rank alone: no peer can signal too early.
   auto** const arenas = reinterpret_cast<char**>(team_.arena + team_.layout.arenas);
   for (int r = 0; r < ranks; ++r) arenas[r] = arena_->base(r);
+  std::copy(members_.begin(), members_.end(), reinterpret_cast<int*>(team_.arena + team_.layout.members));
   for (int b = 0; b < options_.blocks; ++b)
     Connections(team_, b, options_.blocks).uses(Region::packets) = options_.first_packet_use;
-  session.progress.add(&launches_);
+  session_.progress.add(&launches_);
 }
 
 NativeBackend::~NativeBackend() { session_.progress.remove(&launches_); }
@@ -160,14 +170,21 @@ Call NativeBackend::call_for(const Request& request, const Plan& plan) {
   call.reduction = {request.type, average ? ReduceOp::sum : request.op,
                     average ? static_cast<std::uint32_t>(ranks) : 1};
   call.peer = request.peer;
-  call.description = describe(request, plan, options_.blocks);
+  call.description = describe(request, plan, blocks_of(plan));
   if (!request.is_message()) call.number = ++calls_;
-  if (plan.kernel != Kernel::packets_all_reduce && request.count > 0) {
+  if (!by_packets(plan.kernel) && request.count > 0) {
     const auto n = static_cast<std::size_t>(ranks);
-    call.in_place = session_.segments.find(request.in, request.bytes_in(n));
-    call.out_place = session_.segments.find(request.out, request.bytes_out(n));
+    const bool broadcasts = request.collective == Collective::broadcast;  // one buffer, in and out on every rank
+    if (broadcasts || request.has_in(team_.rank))
+      call.in_place = session_.segments.find(request.in, request.bytes_in(n), everyone_);
+    if (broadcasts || request.has_out(team_.rank))
+      call.out_place = session_.segments.find(request.out, request.bytes_out(n), everyone_);
   }
   return call;
+}
+
+int NativeBackend::blocks_of(const Plan& plan) const {
+  return plan.kernel == Kernel::tree_all_reduce ? tree_blocks(options_.blocks) : options_.blocks;
 }
 
 void NativeBackend::throw_if_failed() const {
@@ -190,7 +207,7 @@ void NativeBackend::run(const Request& request) {
   const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
   if (team_.layout.geometry.ranks == 1) return copy_alone(request);
   const Call call = call_for(request, plan);
-  session_.progress.run(launches_, plan.kernel, call, options_.blocks, stores_for(request), chain_of(request));
+  session_.progress.run(launches_, plan.kernel, call, blocks_of(plan), stores_for(request), chain_of(request));
   throw_if_failed();
 }
 
@@ -199,7 +216,7 @@ std::shared_ptr<Launch> NativeBackend::prepare(const Request& request) {
   auto launch = std::make_shared<Launch>();
   launch->kernel = plan.kernel;
   launch->call = call_for(request, plan);
-  launch->blocks = options_.blocks;
+  launch->blocks = blocks_of(plan);
   launch->stores = stores_for(request);
   launch->chain = chain_of(request);
   return launch;
@@ -229,13 +246,13 @@ void NativeBackend::run_group(std::span<const Request> requests) {
 
 Choice NativeBackend::choice(const Request& request) const {
   const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
-  return {plan.algorithm, std::string(plan.reason)};
+  return choice_of(request, plan, team_.layout.geometry.ranks, blocks_of(plan));
 }
 
 std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NativeBackend::allocate(Bootstrap& bootstrap,
                                                                                 std::size_t bytes) {
   auto memory = allocate_host_segment(bootstrap, bytes);
-  const int index = session_.segments.add(bootstrap, *memory);
+  const int index = session_.segments.add(bootstrap, members_, *memory);
   char* const base = memory->base(bootstrap.rank());
   auto tabled = std::make_shared<TabledSegment>(session_.segments, std::move(memory), index);
   return {std::make_shared<HostSegmentOwner>(session_.progress, std::move(tabled)), base};

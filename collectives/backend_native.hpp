@@ -12,8 +12,8 @@ namespace tutti {
 
 class NativeBackend : public Backend {
  public:
-  /// Collective; throws on all ranks alike. `session` outlives the backend.
-  NativeBackend(detail::SessionState& session, const CommunicatorOptions& options);
+  /// Collective; throws on all ranks alike. The communicator's session and bootstrap outlive the backend.
+  NativeBackend(const detail::CommunicatorState& communicator, const CommunicatorOptions& options);
   ~NativeBackend() override;
 
   BackendKind kind() const override { return BackendKind::native; }
@@ -29,6 +29,7 @@ class NativeBackend : public Backend {
   friend class NativeOperation;
   std::shared_ptr<Launch> prepare(const Request& request);
   Call call_for(const Request& request, const Plan& plan);
+  int blocks_of(const Plan& plan) const;
   int chain_of(const Request& request) const;
   StorePolicy stores_for(const Request& request);
   std::uint64_t least_line_ns() const;
@@ -36,6 +37,8 @@ class NativeBackend : public Backend {
   void throw_if_failed() const;
 
   detail::SessionState& session_;
+  std::vector<int> members_;  ///< the session's rank of each rank
+  RankSet everyone_;          ///< of them
   CommunicatorOptions options_;
   std::shared_ptr<SharedSegment> arena_;
   Team team_;

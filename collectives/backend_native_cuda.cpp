@@ -86,9 +86,13 @@ bool is_capturing(cudaStream_t stream) {
 
 }  // namespace
 
-NativeCudaBackend::NativeCudaBackend(detail::SessionState& session, const CommunicatorOptions& options)
-    : session_(session), device_(session.device), chains_(1 + 2 * static_cast<std::size_t>(session.bootstrap->size())) {
-  Bootstrap& bootstrap = *session.bootstrap;
+NativeCudaBackend::NativeCudaBackend(const detail::CommunicatorState& communicator, const CommunicatorOptions& options)
+    : session_(*communicator.session),
+      members_(communicator.members),
+      everyone_(set_of(members_)),
+      device_(session_.device),
+      chains_(1 + 2 * static_cast<std::size_t>(communicator.bootstrap->size())) {
+  Bootstrap& bootstrap = *communicator.bootstrap;
   const OnDevice current(device_->device());
   options_ = bootstrap.all_gather(options)[0];
   const int ranks = bootstrap.size();
@@ -105,6 +109,7 @@ NativeCudaBackend::NativeCudaBackend(detail::SessionState& session, const Commun
   team_.layout = layout_of(cuda_geometry(ranks));
   team_.rank = bootstrap.rank();
   team_.segments = device_->segments();
+  team_.segment_ranks = session_.segments.ranks();
   arena_ = allocate_device_segment(bootstrap, device_, team_.layout.bytes);
   team_.arena = arena_->base(team_.rank);
   try {
@@ -136,6 +141,9 @@ void NativeCudaBackend::prepare_arena(Bootstrap& bootstrap) {
   for (std::size_t r = 0; r < ranks; ++r) arenas[r] = arena_->base(static_cast<int>(r));
   const cudaStream_t quiet = device_->quiet();
   check_cuda(cudaMemcpyAsync(team_.arena + team_.layout.arenas, arenas.data(), ranks * sizeof(char*),
+                             cudaMemcpyHostToDevice, quiet),
+             "cudaMemcpyAsync");
+  check_cuda(cudaMemcpyAsync(team_.arena + team_.layout.members, members_.data(), ranks * sizeof members_[0],
                              cudaMemcpyHostToDevice, quiet),
              "cudaMemcpyAsync");
   static_assert(static_cast<int>(Region::packets) == 0);
@@ -170,10 +178,13 @@ Call NativeCudaBackend::call_for(const Request& request, const Plan& plan, int b
   call.peer = request.peer;
   call.description = describe(request, plan, blocks);
   if (!request.is_message()) call.number = ++calls_;
-  if (plan.kernel != Kernel::packets_all_reduce && request.count > 0) {
+  if (!by_packets(plan.kernel) && request.count > 0) {
     const auto n = static_cast<std::size_t>(ranks);
-    call.in_place = session_.segments.find(request.in, request.bytes_in(n));
-    call.out_place = session_.segments.find(request.out, request.bytes_out(n));
+    const bool broadcasts = request.collective == Collective::broadcast;  // one buffer, in and out on every rank
+    if (broadcasts || request.has_in(team_.rank))
+      call.in_place = session_.segments.find(request.in, request.bytes_in(n), everyone_);
+    if (broadcasts || request.has_out(team_.rank))
+      call.out_place = session_.segments.find(request.out, request.bytes_out(n), everyone_);
   }
   return call;
 }
@@ -281,23 +292,24 @@ void NativeCudaBackend::throw_if_failed() {
 
 Choice NativeCudaBackend::choice(const Request& request) const {
   const Plan plan = plan_for(request);
-  return {plan.algorithm, std::string(plan.reason)};
+  const int ranks = team_.layout.geometry.ranks;
+  return choice_of(request, plan, ranks, cuda_blocks(request, plan, ranks, device_->resident_blocks()));
 }
 
 std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NativeCudaBackend::allocate(Bootstrap& bootstrap,
                                                                                     std::size_t bytes) {
   auto memory = allocate_device_segment(bootstrap, device_, bytes);
-  const int index = session_.segments.add(bootstrap, *memory);
+  const int index = session_.segments.add(bootstrap, members_, *memory);
   auto owner = std::make_shared<DeviceSegmentOwner>(session_.segments, device_, memory, index);
   detail::together(bootstrap, [&] {
-    device_->publish(index,
-                     session_.segments.bases() + static_cast<std::ptrdiff_t>(index) * team_.layout.geometry.ranks);
+    device_->publish(index, session_.segments.bases() + static_cast<std::ptrdiff_t>(index) * session_.segments.ranks());
   });
   return {std::move(owner), memory->base(bootstrap.rank())};
 }
 
-std::unique_ptr<Backend> native_cuda_backend(detail::SessionState& session, const CommunicatorOptions& options) {
-  return std::make_unique<NativeCudaBackend>(session, options);
+std::unique_ptr<Backend> native_cuda_backend(const detail::CommunicatorState& communicator,
+                                             const CommunicatorOptions& options) {
+  return std::make_unique<NativeCudaBackend>(communicator, options);
 }
 
 }  // namespace tutti

@@ -17,7 +17,7 @@ namespace tutti {
 
 class NativeCudaBackend : public Backend {
  public:
-  NativeCudaBackend(detail::SessionState& session, const CommunicatorOptions& options);
+  NativeCudaBackend(const detail::CommunicatorState& communicator, const CommunicatorOptions& options);
   ~NativeCudaBackend() override;
 
   BackendKind kind() const override { return BackendKind::native; }
@@ -51,6 +51,8 @@ class NativeCudaBackend : public Backend {
   void copy_alone(const Request& request, cudaStream_t stream);
 
   detail::SessionState& session_;
+  std::vector<int> members_;  ///< the session's rank of each rank
+  RankSet everyone_;          ///< of them
   std::shared_ptr<detail::DeviceSession> device_;
   CommunicatorOptions options_;
   std::shared_ptr<SharedSegment> arena_;

@@ -16,6 +16,12 @@ struct Plan {
 /// Throws ErrorCode::unsupported, alike on all ranks, if the request forces an algorithm that cannot serve it.
 Plan choose(const Request& request, const Geometry& geometry, bool deterministic);
 
+/// The algorithms that a collective can be forced to use: "ring, tree".
+std::string algorithms_of(Collective collective);
+
+/// What `plan` costs, by its kernel's formula, if all buffers are mapped.
+Choice choice_of(const Request& request, const Plan& plan, int ranks, int blocks);
+
 /// What ranks compare when they meet in `request`; a send and its receive have the same.
 Description describe(const Request& request, const Plan& plan, int blocks);
 

@@ -26,6 +26,8 @@ Geometry cuda_geometry(int ranks) {
   Geometry geometry;
   geometry.ranks = ranks;
   geometry.blocks = kCudaBlocks;
+  geometry.packet_blocks = kCudaBlocks;
+  geometry.message_blocks = static_cast<int>(kMostMessageBlocks);
   geometry.slots = kSlots;
   // A slot holds a line of every rank's chunk at least (two-shot, staged).
   geometry.slot_bytes = std::max(kSlotBytes, static_cast<std::size_t>(ranks) * kLine);

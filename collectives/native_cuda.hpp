@@ -9,7 +9,7 @@
 namespace tutti {
 
 namespace detail {
-struct SessionState;
+struct CommunicatorState;
 class DeviceSession;
 }  // namespace detail
 
@@ -20,9 +20,10 @@ class DeviceSession;
 std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std::chrono::nanoseconds timeout);
 
 /// The native backend on GPUs, for a session that has a device session. Collective; throws on all ranks alike.
-/// `session` outlives the backend. Pointers given to its calls are of device memory; a call with a null stream comes
-/// after what the legacy default stream did, and has ended on return; with a stream, it is in the stream's order as in
-/// NCCL.
-std::unique_ptr<Backend> native_cuda_backend(detail::SessionState& session, const CommunicatorOptions& options);
+/// The communicator's session and bootstrap outlive the backend. Pointers given to its calls are of device memory; a
+/// call with a null stream comes after what the legacy default stream did, and has ended on return; with a stream, it
+/// is in the stream's order as in NCCL.
+std::unique_ptr<Backend> native_cuda_backend(const detail::CommunicatorState& communicator,
+                                             const CommunicatorOptions& options);
 
 }  // namespace tutti

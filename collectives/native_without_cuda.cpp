@@ -1,4 +1,5 @@
 // A build without CUDA has no GPU.
+#include "collectives/backend_nccl.hpp"
 #include "collectives/gpu_driver.hpp"
 #include "collectives/native_device.hpp"
 
@@ -10,8 +11,12 @@ std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std:
   return without_gpu(bootstrap, wish, lack_of_gpu() + "; build it where nvcc is found");
 }
 
-std::unique_ptr<Backend> native_cuda_backend(detail::SessionState&, const CommunicatorOptions&) {
+std::unique_ptr<Backend> native_cuda_backend(const detail::CommunicatorState&, const CommunicatorOptions&) {
   throw Error(ErrorCode::unsupported, lack_of_gpu());
+}
+
+std::unique_ptr<Backend> nccl_backend(const detail::CommunicatorState&, const CommunicatorOptions&) {
+  throw Error(ErrorCode::unsupported, "backend nccl: " + lack_of_gpu());
 }
 
 }  // namespace tutti

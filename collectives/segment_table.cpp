@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-int SegmentTable::add(Bootstrap& bootstrap, const SharedSegment& segment) {
+int SegmentTable::add(Bootstrap& bootstrap, std::span<const int> members, const SharedSegment& segment) {
   static_assert(std::is_trivially_copyable_v<std::bitset<kMaxSegments>>);
   std::bitset<kMaxSegments> mine, taken;
   {
@@ -23,9 +23,10 @@ int SegmentTable::add(Bootstrap& bootstrap, const SharedSegment& segment) {
   const std::lock_guard lock(mutex_);
   used_.set(static_cast<std::size_t>(index));
   const auto row = static_cast<std::size_t>(index) * static_cast<std::size_t>(ranks_);
-  for (int r = 0; r < ranks_; ++r) bases_[row + static_cast<std::size_t>(r)] = segment.base(r);
+  for (int r = 0; r < bootstrap.size(); ++r)
+    bases_[row + static_cast<std::size_t>(members[static_cast<std::size_t>(r)])] = segment.base(r);
   const int me = bootstrap.rank();
-  own_.push_back({segment.base(me), segment.base(me) + segment.bytes(me), index});
+  own_.push_back({segment.base(me), segment.base(me) + segment.bytes(me), index, set_of(members)});
   return index;
 }
 
@@ -37,11 +38,11 @@ void SegmentTable::remove(int index) {
   std::erase_if(own_, [index](const Own& own) { return own.index == index; });
 }
 
-Place SegmentTable::find(const void* pointer, std::size_t bytes) const {
+Place SegmentTable::find(const void* pointer, std::size_t bytes, RankSet readers) const {
   const char* const begin = static_cast<const char*>(pointer);
   const std::lock_guard lock(mutex_);
   for (const Own& own : own_)
-    if (begin >= own.begin && begin + bytes <= own.end)
+    if (begin >= own.begin && begin + bytes <= own.end && (readers & ~own.members) == 0)
       return place(own.index, static_cast<std::size_t>(begin - own.begin));
   return {};
 }

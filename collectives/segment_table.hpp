@@ -1,8 +1,10 @@
 // The session's live segments: where each rank's share is mapped here, by index, for the kernels and for look-ups.
 #pragma once
 #include <bitset>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "collectives/segments.hpp"
@@ -10,6 +12,17 @@
 
 namespace tutti {
 
+/// Ranks of the session, one bit each.
+using RankSet = std::uint64_t;
+static_assert(kMaxRanks <= 64);
+inline RankSet set_of(std::span<const int> ranks) {
+  RankSet set = 0;
+  for (const int rank : ranks) set |= RankSet{1} << rank;
+  return set;
+}
+
+/// A segment may belong to some of the ranks; others may use its index for another.
+///
 /// Threads may look up, add and remove at the same time. Kernels read `bases` without a lock: a row is written while no
 /// kernel can resolve it, so added before a call can name it, removed under the driver's lock.
 class SegmentTable {
@@ -17,21 +30,25 @@ class SegmentTable {
   explicit SegmentTable(int ranks)
       : ranks_(ranks), bases_(static_cast<std::size_t>(kMaxSegments) * static_cast<std::size_t>(ranks)) {}
 
-  /// Gives `segment` an index that is free on every rank. Collective. Throws on all ranks alike if there is none.
-  int add(Bootstrap& bootstrap, const SharedSegment& segment);
+  /// Gives `segment`, of the ranks of `bootstrap`, an index that is free on each; `members` has the session's rank of
+  /// each. Collective over them. Throws on all alike if there is none.
+  int add(Bootstrap& bootstrap, std::span<const int> members, const SharedSegment& segment);
   void remove(int index);
 
-  /// [index][rank]; the address stays the same.
+  /// [index][session's rank]; the address stays the same.
   char* const* bases() const { return bases_.data(); }
+  int ranks() const { return ranks_; }
 
-  /// The place of [pointer, pointer + bytes) if it lies within one live segment of this rank; else not mapped.
-  Place find(const void* pointer, std::size_t bytes) const;
+  /// The place of [pointer, pointer + bytes) if it lies within one live segment of this rank that all of `readers` map;
+  /// else not mapped.
+  Place find(const void* pointer, std::size_t bytes, RankSet readers) const;
 
  private:
   struct Own {
     const char* begin;
     const char* end;
     int index;
+    RankSet members;
   };
   int ranks_;
   mutable std::mutex mutex_;

@@ -2,11 +2,12 @@
 #include <sched.h>
 
 #include <exception>
+#include <numeric>
 #include <thread>
 
 #include "collectives/agree.hpp"
-#include "collectives/backend_native.hpp"
 #include "collectives/deadline.hpp"
+#include "collectives/make_communicator.hpp"
 #include "collectives/native_cuda.hpp"
 #include "collectives/session_state.hpp"
 
@@ -90,19 +91,9 @@ void Session::bootstrap_all_gather_bytes(std::span<const std::byte> mine, std::s
 }
 
 Communicator Session::communicator(const CommunicatorOptions& options) {
-  auto state = std::make_shared<detail::CommunicatorState>();
-  state->session = state_;
-  switch (state_->backend) {
-    case BackendKind::mpi: state->backend = mpi_backend(*state_->bootstrap); break;
-    case BackendKind::nccl:
-      throw Error(ErrorCode::unsupported, "backend nccl is not in this version; use native or mpi");
-    default:
-      if (state_->on_gpu)
-        state->backend = native_cuda_backend(*state_, options);
-      else
-        state->backend = std::make_unique<NativeBackend>(*state_, options);
-  }
-  return Communicator(std::move(state));
+  std::vector<int> members(static_cast<std::size_t>(size()));
+  std::iota(members.begin(), members.end(), 0);
+  return make_communicator(state_, state_->bootstrap, std::move(members), options);
 }
 
 void run_threads(int ranks, const std::function<void(Session&)>& body, const SessionOptions& options) {

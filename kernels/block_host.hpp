@@ -133,6 +133,7 @@ class HostBlock : public Connections {
 
   void put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to) {
     if (failed()) return;
+    assert(count() <= geometry().packet_blocks && n * call.element() <= geometry().packet_bytes);
     publish();
     const std::uint64_t use = uses(Region::packets);
     const std::uint64_t tag = tag_of(call, use);

@@ -112,7 +112,9 @@ struct alignas(kLine) Board {
 /// What a communicator's arenas have room for; equal on all ranks.
 struct Geometry {
   int ranks = 1;
-  int blocks = 1;                  ///< the most blocks of a call; every region is cut into so many parts
+  int blocks = 1;                  ///< the most blocks of a call; inbox and outbox are cut into so many parts
+  int packet_blocks = 1;           ///< the most of a call by packets
+  int message_blocks = 1;          ///< the most of a send or receive
   int slots = 4;                   ///< of the ring inbox and of the outbox, each; 3 at least: see two_shot_all_reduce
   std::size_t slot_bytes = 0;      ///< of one slot of one block; a multiple of kLine
   int p2p_slots = 4;               ///< slots per sender
@@ -158,6 +160,7 @@ constexpr std::size_t least_slot_bytes(int ranks) {
 }
 
 inline Layout layout_of(const Geometry& g) {
+  assert(g.packet_blocks <= g.blocks && g.message_blocks <= g.blocks);
   assert(g.slots >= 3 && g.p2p_slots >= 1 && g.p2p_slot_bytes % kLine == 0 &&
          g.slot_bytes >= least_slot_bytes(g.ranks));
   Layout l{.geometry = g};
@@ -181,10 +184,11 @@ inline Layout layout_of(const Geometry& g) {
   l.members = take(static_cast<std::size_t>(g.ranks) * sizeof(int), kLine);
   l.in = take(pairs * sizeof(char*), kLine);
   l.out = take(pairs * sizeof(char*), kLine);
-  l.packets = take(2 * pairs * l.packet_stride(), kPage);
+  const auto pairs_of = [&g](int some) { return static_cast<std::size_t>(some) * static_cast<std::size_t>(g.ranks); };
+  l.packets = take(2 * pairs_of(g.packet_blocks) * l.packet_stride(), kPage);
   l.inbox = take(blocks * slots * g.slot_bytes, kPage);
   l.outbox = take(blocks * slots * g.slot_bytes, kPage);
-  l.p2p = take(pairs * static_cast<std::size_t>(g.p2p_slots) * l.p2p_stride(), kPage);
+  l.p2p = take(pairs_of(g.message_blocks) * static_cast<std::size_t>(g.p2p_slots) * l.p2p_stride(), kPage);
   l.bytes = ceil_div(at, kPage) * kPage;
   return l;
 }

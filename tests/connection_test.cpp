@@ -144,8 +144,10 @@ class Mixture {
 Geometry geometry_of(int ranks, int blocks, int slots) {
   return {.ranks = ranks,
           .blocks = blocks,
+          .packet_blocks = blocks,
+          .message_blocks = blocks,
           .slots = slots,
-          .slot_bytes = kLine * static_cast<std::size_t>(ranks),
+          .slot_bytes = least_slot_bytes(ranks),
           .p2p_slots = slots - 1,
           .p2p_slot_bytes = 256,
           .packet_bytes = 256};

@@ -23,6 +23,8 @@ Geometry geometry_of(int ranks, int blocks, int slots) {
   // Slots as small as the staged two-shot allows: a line for each rank; so that a few hundred bytes make many rounds.
   return {.ranks = ranks,
           .blocks = blocks,
+          .packet_blocks = blocks,
+          .message_blocks = blocks,
           .slots = slots,
           .slot_bytes = least_slot_bytes(ranks),
           .p2p_slots = slots - 1,

@@ -21,8 +21,13 @@ namespace {
 class Pair {
  public:
   Pair()
-      : layout_(layout_of(
-            {.ranks = 2, .blocks = 2, .slot_bytes = 64 << 10, .p2p_slot_bytes = 1024, .packet_bytes = 1024})) {
+      : layout_(layout_of({.ranks = 2,
+                           .blocks = 2,
+                           .packet_blocks = 2,
+                           .message_blocks = 2,
+                           .slot_bytes = 64 << 10,
+                           .p2p_slot_bytes = 1024,
+                           .packet_bytes = 1024})) {
     for (auto& arena : arenas_) {
       arena.resize(layout_.bytes / sizeof(Flag) + 1);
       memory_.emplace_back(64 << 10);
