@@ -45,6 +45,11 @@ class Bootstrap {
   /// Hands a descriptor of each rank to every rank; the result holds size() descriptors in rank order, the own one
   /// duplicated. `fd` stays the caller's. A rank that has none passes -1 and everyone gets -1 for it.
   virtual std::vector<Descriptor> share(int fd) = 0;
+  /// A bootstrap of some of the ranks: each rank passes the ranks of its own group in their new order, itself among
+  /// them and the same list on all of them, or nothing to be in no group, and then gets null. Groups have no rank in
+  /// common. The result lives on its own: it and this one may end in any order, on each rank another, without a word to
+  /// the other ranks. Throws alike on all ranks if the lists are at odds; this bootstrap then stays as it was.
+  virtual std::unique_ptr<Bootstrap> subgroup(std::span<const int> members) = 0;
   /// False once `peer` is known to have ended. May answer true for a rank that is gone but not yet noticed.
   virtual bool alive(int peer) const = 0;
   /// Bytes this rank has sent through the bootstrap so far.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "collectives/bootstrap.hpp"
+#include "collectives/bootstrap_subgroup.hpp"
 #include "collectives/deadline.hpp"
 #include "collectives/error.hpp"
 #include "collectives/mpi_environment.hpp"
@@ -18,10 +19,14 @@ namespace {
 
 class MpiBootstrap : public Bootstrap {
  public:
-  explicit MpiBootstrap(double timeout_s) : timeout_s_(timeout_s) { processes_ = all_gather(identify_this_process()); }
+  explicit MpiBootstrap(double timeout_s) : timeout_s_(timeout_s), world_(std::make_unique<MpiWorld>()) {
+    processes_ = all_gather(identify_this_process());
+  }
+  MpiBootstrap(double timeout_s, std::unique_ptr<MpiWorld> world, std::vector<ProcessIdentity> processes)
+      : timeout_s_(timeout_s), world_(std::move(world)), processes_(std::move(processes)) {}
   using Bootstrap::all_gather;
-  int rank() const override { return world_.rank(); }
-  int size() const override { return world_.size(); }
+  int rank() const override { return world_->rank(); }
+  int size() const override { return world_->size(); }
   bool shares_memory() const override { return false; }
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
@@ -37,7 +42,7 @@ class MpiBootstrap : public Bootstrap {
     std::copy(mine.begin(), mine.end(), mine_.begin());
     const int bytes = static_cast<int>(mine.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallgather(mine_.data(), bytes, MPI_BYTE, all_.data(), bytes, MPI_BYTE, world_.get(), &request),
+    check_mpi(MPI_Iallgather(mine_.data(), bytes, MPI_BYTE, all_.data(), bytes, MPI_BYTE, world_->get(), &request),
               "MPI_Iallgather");
     wait(request, "all_gather");
     std::copy_n(all_.begin(), all.size(), all.begin());
@@ -47,13 +52,22 @@ class MpiBootstrap : public Bootstrap {
   void barrier() override {
     throw_if_failed();
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibarrier(world_.get(), &request), "MPI_Ibarrier");
+    check_mpi(MPI_Ibarrier(world_->get(), &request), "MPI_Ibarrier");
     wait(request, "barrier");
   }
 
   std::vector<Descriptor> share(int fd) override {
     require_one_host(processes_);
     return share_descriptors(*this, fd, timeout_s_);
+  }
+  std::unique_ptr<Bootstrap> subgroup(std::span<const int> members) override {
+    const int place = place_in_subgroup(*this, members);
+    // MPI_Comm_split has no deadline, but all ranks have arrived by now.
+    auto world = std::make_unique<MpiWorld>(*world_, members.empty() ? -1 : members.front(), place);
+    if (members.empty()) return nullptr;
+    std::vector<ProcessIdentity> processes;
+    for (int member : members) processes.push_back(processes_[static_cast<std::size_t>(member)]);
+    return std::make_unique<MpiBootstrap>(timeout_s_, std::move(world), std::move(processes));
   }
   bool alive(int peer) const override { return still_running(processes_[static_cast<std::size_t>(peer)]); }
   std::uint64_t bytes() const override { return bytes_; }
@@ -99,7 +113,7 @@ class MpiBootstrap : public Bootstrap {
   [[noreturn]] void give_up(ErrorCode code, const char* exchange, const std::string& reason) {
     failure_ = std::make_unique<Error>(
         code, fmt::format("bootstrap {} number {} on rank {} of {}: {}", exchange, exchanges_, rank(), size(), reason));
-    world_.abandon();
+    world_->abandon();
     // Left to MPI, whose request never ends.
     new std::vector<std::byte>(std::move(mine_));
     new std::vector<std::byte>(std::move(all_));
@@ -110,7 +124,7 @@ class MpiBootstrap : public Bootstrap {
   }
 
   const double timeout_s_;
-  MpiWorld world_;
+  const std::unique_ptr<MpiWorld> world_;
   std::vector<ProcessIdentity> processes_;
   std::vector<std::byte> mine_, all_;
   std::uint64_t bytes_ = 0;

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <mutex>
 
 #include "collectives/agree.hpp"
 #include "collectives/bootstrap.hpp"
+#include "collectives/bootstrap_subgroup.hpp"
 #include "collectives/deadline.hpp"
 #include "collectives/error.hpp"
 
@@ -70,7 +72,23 @@ class Meeting {
 
   std::size_t size() const { return gone_.size(); }
 
+  /// The place where the group of `ranks` ranks around `first` meets, the same for all of them. Each calls it once
+  /// after an exchange, so that the groups of one subgroup call never meet those of the next.
+  std::shared_ptr<Meeting> of_group(int first, int ranks) {
+    std::lock_guard lock(mutex_);
+    Forming& group = forming_[first];
+    if (group.meeting == nullptr) group.meeting = std::make_shared<Meeting>(ranks, timeout_s_);
+    const std::shared_ptr<Meeting> meeting = group.meeting;
+    if (++group.came == ranks) forming_.erase(first);
+    return meeting;
+  }
+
  private:
+  struct Forming {
+    std::shared_ptr<Meeting> meeting;
+    int came = 0;
+  };
+
   static std::size_t count(const std::vector<bool>& flags) {
     return static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
   }
@@ -103,6 +121,7 @@ class Meeting {
   std::vector<bool> gone_;
   std::vector<std::byte> buffers_[2];
   std::unique_ptr<Error> failure_;
+  std::map<int, Forming> forming_;  // by first member
 };
 
 class ThreadBootstrap : public Bootstrap {
@@ -134,6 +153,12 @@ class ThreadBootstrap : public Bootstrap {
     }
     agree(*this, ErrorCode::system, trouble);  // from here on the owners may close theirs
     return descriptors;
+  }
+  std::unique_ptr<Bootstrap> subgroup(std::span<const int> members) override {
+    const int place = place_in_subgroup(*this, members);
+    if (place < 0) return nullptr;
+    return std::make_unique<ThreadBootstrap>(place,
+                                             meeting_->of_group(members.front(), static_cast<int>(members.size())));
   }
   bool alive(int peer) const override { return meeting_->alive(peer); }
   std::uint64_t bytes() const override { return bytes_; }

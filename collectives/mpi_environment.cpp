@@ -87,6 +87,15 @@ void check_mpi(int result, const char* call) {
 MpiWorld::MpiWorld() {
   require_mpi();
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
+  describe();
+}
+
+MpiWorld::MpiWorld(const MpiWorld& whole, int group, int place) {
+  check_mpi(MPI_Comm_split(whole.world_, group < 0 ? MPI_UNDEFINED : group, place, &world_), "MPI_Comm_split");
+  if (world_ != MPI_COMM_NULL) describe();
+}
+
+void MpiWorld::describe() {
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world_, &rank_);
   MPI_Comm_size(world_, &size_);
@@ -98,7 +107,7 @@ void MpiWorld::abandon() {
 }
 
 MpiWorld::~MpiWorld() {
-  if (!abandoned_ && !finalized()) MPI_Comm_free(&world_);
+  if (world_ != MPI_COMM_NULL && !abandoned_ && !finalized()) MPI_Comm_free(&world_);
 }
 
 }  // namespace tutti

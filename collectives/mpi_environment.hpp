@@ -17,11 +17,14 @@ void require_mpi();
 /// own words.
 void check_mpi(int result, const char* call);
 
-/// A communicator of its own over all processes of MPI_COMM_WORLD, whose errors are returned. Its destructor is local
-/// and harmless after MPI was finalised.
+/// A communicator of its own over all processes of MPI_COMM_WORLD or some of another, whose errors are returned. Its
+/// destructor is local and harmless after MPI was finalised.
 class MpiWorld {
  public:
   MpiWorld();
+  /// The processes of `whole` that give the same `group`, in the order of their `place`. Collective over `whole`, whose
+  /// processes have all arrived. A negative group belongs to no world: get() is then MPI_COMM_NULL.
+  MpiWorld(const MpiWorld& whole, int group, int place);
   MpiWorld(const MpiWorld&) = delete;
   MpiWorld& operator=(const MpiWorld&) = delete;
   ~MpiWorld();
@@ -33,6 +36,8 @@ class MpiWorld {
   void abandon();
 
  private:
+  void describe();
+
   MPI_Comm world_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;

@@ -64,6 +64,17 @@ void check_share(Bootstrap& job, int without, const std::function<std::vector<De
   }
 }
 
+ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
+  try {
+    call();
+  } catch (const Error& error) {
+    if (message != nullptr) *message = error.what();
+    return error.code();
+  }
+  ADD_FAILURE() << "no error was thrown";
+  return ErrorCode::system;
+}
+
 class Bootstraps : public test::Job {};
 
 TEST_P(Bootstraps, GiveEveryRankAllValuesInRankOrder) {
@@ -168,19 +179,110 @@ TEST_P(Bootstraps, CanBeMadeAgainAfterTheyHaveEnded) {
   }
 }
 
+/// The ranks of the same parity, highest first.
+std::vector<int> same_parity(const Bootstrap& job) {
+  std::vector<int> members;
+  for (int rank = job.size(); rank-- > 0;) {
+    if (rank % 2 == job.rank() % 2) members.push_back(rank);
+  }
+  return members;
+}
+
+TEST_P(Bootstraps, SplitIntoGroupsInTheOrderAskedFor) {
+  run_job(GetParam(), [](Bootstrap& job) {
+    const std::vector<int> members = same_parity(job);
+    const auto group = job.subgroup(members);
+    ASSERT_EQ(group->size(), static_cast<int>(members.size()));
+    ASSERT_EQ(members[static_cast<std::size_t>(group->rank())], job.rank());
+    EXPECT_EQ(group->bytes(), 0u);
+    for (int round = 0; round < 20; ++round) {
+      const auto all = group->all_gather(std::array{job.rank(), round});
+      for (std::size_t peer = 0; peer < members.size(); ++peer) {
+        ASSERT_EQ(all[peer], (std::array{members[peer], round})) << "rank " << job.rank() << " peer " << peer;
+      }
+      if (job.rank() % 2 == 0) group->barrier();
+    }
+    EXPECT_EQ(group->bytes(), 20 * 8u);
+    for (int peer = 0; peer < group->size(); ++peer) EXPECT_TRUE(group->alive(peer)) << "rank " << job.rank();
+    group->barrier();
+    check_share(*group, -1, [&](int fd) { return group->share(fd); });
+    job.barrier();
+  });
+}
+
+TEST_P(Bootstraps, LeaveOutOfAGroupWhoNamesNobody) {
+  run_job(GetParam(), [](Bootstrap& job) {
+    const int alone = job.size() - 1;
+    const auto group = job.subgroup(job.rank() == alone ? std::vector{alone} : std::vector<int>());
+    ASSERT_EQ(group != nullptr, job.rank() == alone);
+    if (group != nullptr) {
+      EXPECT_EQ(group->all_gather(7), std::vector{7});
+    }
+    job.barrier();
+  });
+}
+
+TEST_P(Bootstraps, EndInAnyOrderWithTheirGroups) {
+  run_job(GetParam(), [](Bootstrap& job) {
+    std::vector<int> everyone(static_cast<std::size_t>(job.size()));
+    for (int rank = 0; rank < job.size(); ++rank) everyone[static_cast<std::size_t>(rank)] = rank;
+    auto parent = job.subgroup(everyone);
+    auto child = parent->subgroup(same_parity(*parent));
+    auto grandchild = child->subgroup(std::vector{child->rank()});
+    if (job.rank() % 2 == 0) parent.reset();
+    EXPECT_EQ(child->all_gather(job.rank()).size(), static_cast<std::size_t>(child->size()));
+    if (job.rank() % 3 == 0) child.reset();
+    EXPECT_EQ(grandchild->all_gather(5), std::vector{5}) << "rank " << job.rank();
+    job.barrier();
+  });
+}
+
+TEST_P(Bootstraps, LeaveNothingOfAThousandGroupsBehind) {
+  run_job(GetParam(), [](Bootstrap& job) {
+    const int rounds = job.size() > 3 ? 200 : 1000;
+    std::size_t before = 0;
+    for (int round = 0; round < rounds; ++round) {
+      if (round == 10) {
+        job.barrier();
+        before = test::open_descriptors();
+        job.barrier();
+      }
+      auto group = job.subgroup(same_parity(job));
+      const auto all = group->all_gather(round);
+      for (int value : all) ASSERT_EQ(value, round) << "rank " << job.rank();
+    }
+    job.barrier();
+    // Threads listing /proc/self/fd hold one each meanwhile.
+    EXPECT_LE(test::open_descriptors(), before + static_cast<std::size_t>(job.size())) << "rank " << job.rank();
+    job.barrier();
+  });
+}
+
+TEST_P(Bootstraps, RefuseListsOfMembersThatAreAtOdds) {
+  run_job(GetParam(), [](Bootstrap& job) {
+    std::string message;
+    const auto group_of = [&](std::vector<int> members) { return [&, members] { job.subgroup(members); }; };
+    const auto expect = [&](std::vector<int> members, ErrorCode code, const std::string& words) {
+      EXPECT_EQ(code_of(group_of(members), &message), code) << "rank " << job.rank();
+      EXPECT_NE(message.find(words), std::string::npos) << "rank " << job.rank() << ": " << message;
+    };
+    const bool last = job.rank() == job.size() - 1;
+    const std::vector<int> alone{job.rank()};
+    expect(last ? std::vector{job.size()} : alone, ErrorCode::invalid_argument,
+           "rank " + std::to_string(job.size() - 1) + " of " + std::to_string(job.size()) + ": subgroup: there is no");
+    expect(last ? std::vector{-1} : alone, ErrorCode::invalid_argument, "there is no rank -1");
+    expect(last ? std::vector{job.rank(), job.rank()} : alone, ErrorCode::invalid_argument, "named twice");
+    if (job.size() > 1) {
+      expect(last ? std::vector{0} : std::vector<int>(), ErrorCode::invalid_argument, "not among its members 0");
+      expect(last ? std::vector{job.rank(), 0} : alone, ErrorCode::mismatch, "the same list");
+      expect(last ? std::vector{0, job.rank()} : alone, ErrorCode::mismatch, "the same list");
+    }
+    job.barrier();  // nothing was changed
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, Bootstraps, testing::Values(1, 2, 3, 5, 8), test::name_of_job);
 INSTANTIATE_TEST_SUITE_P(Processes, Bootstraps, testing::Values(test::kProcesses), test::name_of_job);
-
-ErrorCode code_of(const std::function<void()>& call, std::string* message = nullptr) {
-  try {
-    call();
-  } catch (const Error& error) {
-    if (message != nullptr) *message = error.what();
-    return error.code();
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return ErrorCode::system;
-}
 
 TEST(ThreadBootstraps, FindDifferentLengthsOnAllRanks) {
   run_job(3, [](Bootstrap& job) {
@@ -214,6 +316,18 @@ TEST(ThreadBootstraps, NoticeARankThatHasEnded) {
     EXPECT_EQ(code_of([&] { job.barrier(); }, &message), ErrorCode::peer_failed) << "rank " << job.rank();
     EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
     EXPECT_FALSE(job.alive(1));
+  });
+}
+
+TEST(ThreadBootstraps, NameAMissingMemberByItsRankInTheGroup) {
+  run_job(4, [](Bootstrap& job) {
+    const auto group = job.subgroup(job.rank() == 1 ? std::vector<int>() : std::vector{3, 2, 0});
+    if (job.rank() == 1 || job.rank() == 2) return;
+    std::string message;
+    EXPECT_EQ(code_of([&] { group->barrier(); }, &message), ErrorCode::peer_failed) << "rank " << job.rank();
+    EXPECT_NE(message.find("rank 1"), std::string::npos) << message;
+    EXPECT_FALSE(group->alive(1));
+    EXPECT_TRUE(group->alive(0) || job.rank() == 0);
   });
 }
 
