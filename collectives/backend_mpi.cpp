@@ -9,26 +9,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "collectives/agree.hpp"
 #include "collectives/error.hpp"
-#include "collectives/mpi_average.hpp"
 #include "collectives/mpi_environment.hpp"
+#include "collectives/mpi_group.hpp"
 #include "collectives/mpi_operation.hpp"
+#include "collectives/mpi_reduction.hpp"
 #include "collectives/mpi_types.hpp"
 
 namespace tutti {
 namespace {
 
+template <class P>
+P* at(P* base, DataType type, std::size_t index) {
+  using Byte = std::conditional_t<std::is_const_v<P>, const char, char>;
+  return static_cast<Byte*>(base) + index * size_of(type);
+}
+
 class MpiBackend : public Backend {
  public:
-  explicit MpiBackend(std::size_t largest_count) : largest_(largest_count) {}
-  int rank() const { return world_.rank(); }
-  int size() const { return world_.size(); }
+  MpiBackend(Bootstrap& bootstrap, std::size_t largest_count) : largest_(largest_count), group_(bootstrap) {}
+  int rank() const { return group_.rank(); }
+  int size() const { return group_.size(); }
 
   BackendKind kind() const override { return BackendKind::mpi; }
-  Choice choice(const Request&) const override { return {Algorithm::automatic, "the MPI library decides"}; }
+  Choice choice(const Request& request) const override {
+    refuse_algorithm(request);
+    return {Algorithm::automatic, "the MPI library decides"};
+  }
 
   void run(const Request& r) override {
     if (!is_one_call(r)) {
@@ -37,29 +45,33 @@ class MpiBackend : public Backend {
     }
     const int count = static_cast<int>(r.count);
     const MPI_Datatype type = mpi_type(r.type);
-    const MPI_Comm world = world_.get();
+    const MPI_Comm comm = group_.get();
+    const void* const in = input(r);
+    void* const out = output(r);
     switch (r.collective) {
       case Collective::all_reduce:
-        check_mpi(MPI_Allreduce(r.in == r.out ? MPI_IN_PLACE : r.in, r.out, count, type, ops_.get(r.type, r.op), world),
-                  "MPI_Allreduce");
-        break;
+        return check_mpi(MPI_Allreduce(in, out, count, type, ops_.get(r.type, r.op), comm), "MPI_Allreduce");
       case Collective::reduce_scatter:
-        check_mpi(MPI_Reduce_scatter_block(r.in, r.out, count, type, ops_.get(r.type, r.op), world),
-                  "MPI_Reduce_scatter_block");
-        break;
+        return check_mpi(MPI_Reduce_scatter_block(in, out, count, type, ops_.get(r.type, r.op), comm),
+                         "MPI_Reduce_scatter_block");
       case Collective::all_gather:
-        check_mpi(MPI_Allgather(gathered_in_place(r) ? MPI_IN_PLACE : r.in, count, type, r.out, count, type, world),
-                  "MPI_Allgather");
-        break;
-      case Collective::broadcast: check_mpi(MPI_Bcast(r.out, count, type, r.peer, world), "MPI_Bcast"); break;
-      case Collective::send: check_mpi(MPI_Send(r.in, count, type, r.peer, tag(r), world), "MPI_Send"); break;
+        return check_mpi(MPI_Allgather(in, count, type, out, count, type, comm), "MPI_Allgather");
+      case Collective::broadcast: return check_mpi(MPI_Bcast(out, count, type, r.peer, comm), "MPI_Bcast");
+      case Collective::reduce:
+        return check_mpi(MPI_Reduce(in, out, count, type, ops_.get(r.type, r.op), r.peer, comm), "MPI_Reduce");
+      case Collective::gather:
+        return check_mpi(MPI_Gather(in, count, type, out, count, type, r.peer, comm), "MPI_Gather");
+      case Collective::scatter:
+        return check_mpi(MPI_Scatter(in, count, type, out, count, type, r.peer, comm), "MPI_Scatter");
+      case Collective::all_to_all:
+        return check_mpi(MPI_Alltoall(in, count, type, out, count, type, comm), "MPI_Alltoall");
+      case Collective::send: return check_mpi(MPI_Send(in, count, type, r.peer, tag(r), comm), "MPI_Send");
       case Collective::recv: {
         MPI_Status status;
-        check_mpi(MPI_Recv(r.out, count, type, r.peer, MPI_ANY_TAG, world, &status), "MPI_Recv");
-        check_receive(status, count, r.type);
-        break;
+        check_mpi(MPI_Recv(out, count, type, r.peer, MPI_ANY_TAG, comm, &status), "MPI_Recv");
+        return check_receive(status, count, r.type);
       }
-      case Collective::barrier: check_mpi(MPI_Barrier(world), "MPI_Barrier"); break;
+      case Collective::barrier: return check_mpi(MPI_Barrier(comm), "MPI_Barrier");
     }
   }
 
@@ -74,27 +86,30 @@ class MpiBackend : public Backend {
 
  private:
   static int tag(const Request& r) { return message_tag(r.type); }
-  bool gathered_in_place(const Request& r) const { return r.in == at(r.out, r.type, own(r)); }
-  std::size_t own(const Request& r) const { return static_cast<std::size_t>(rank()) * r.count; }
-  template <class P>
-  static P* at(P* base, DataType type, std::size_t index) {
-    using Byte = std::conditional_t<std::is_const_v<P>, const char, char>;
-    return static_cast<Byte*>(base) + index * size_of(type);
-  }
-  /// Elements that one MPI call over all ranks' chunks covers.
-  std::size_t whole(const Request& r) const { return r.count * static_cast<std::size_t>(size()); }
   bool exceeds(std::size_t count, int parts) const { return count > largest_ / static_cast<std::size_t>(parts); }
+  /// Ranks whose chunks one MPI call over all elements covers.
+  int parts(const Request& r) const { return r.spreads_in() || r.spreads_out() ? size() : 1; }
+
+  /// What MPI is to be told of the input and output: in place on the ranks where MPI knows it.
+  const void* input(const Request& r) const {
+    switch (r.collective) {
+      case Collective::all_reduce: return r.in == r.out ? MPI_IN_PLACE : r.in;
+      case Collective::reduce: return rank() == r.peer && r.in == r.out ? MPI_IN_PLACE : r.in;
+      case Collective::all_gather: return gathered_in_place(r, rank()) ? MPI_IN_PLACE : r.in;
+      case Collective::gather: return rank() == r.peer && gathered_in_place(r, rank()) ? MPI_IN_PLACE : r.in;
+      default: return r.in;
+    }
+  }
+  void* output(const Request& r) const {
+    const bool scatters = r.collective == Collective::scatter && rank() == r.peer;
+    return scatters && scattered_in_place(r, rank()) ? MPI_IN_PLACE : r.out;
+  }
 
   bool is_one_call(const Request& r) const {
-    if (r.algorithm != Algorithm::automatic) return false;
-    switch (r.collective) {
-      case Collective::all_reduce: return r.op != ReduceOp::avg && !exceeds(r.count, 1) && r.count > 0;
-      case Collective::reduce_scatter:
-        return r.op != ReduceOp::avg && !exceeds(r.count, size()) && r.count > 0 && r.out != at(r.in, r.type, own(r));
-      case Collective::all_gather: return !exceeds(r.count, size()) && r.count > 0;
-      case Collective::broadcast: return !exceeds(r.count, 1) && r.count > 0;
-      default: return !exceeds(r.count, 1);
-    }
+    if (r.algorithm != Algorithm::automatic || exceeds(r.count, parts(r))) return false;
+    if (r.is_message() || r.collective == Collective::barrier) return true;
+    if (r.count == 0 || (r.reduces() && r.op == ReduceOp::avg)) return false;
+    return r.collective != Collective::reduce_scatter || !scattered_in_place(r, rank());
   }
 
   void refuse_algorithm(const Request& r) const {
@@ -105,11 +120,10 @@ class MpiBackend : public Backend {
   }
 
   void run_in_parts(const Request& r) {
-    const bool reduces = r.collective == Collective::all_reduce || r.collective == Collective::reduce_scatter;
-    if (reduces && r.count > 0) {
+    if (r.reduces() && r.count > 0) {
       refuse_algorithm(r);
       MpiOperation around;
-      if (const Request sum = prepare(around, r); is_one_call(sum)) {
+      if (const Request sum = prepare_reduction(around, r, rank(), size()); is_one_call(sum)) {
         run(sum);
         around.wait();
         return;
@@ -118,149 +132,125 @@ class MpiBackend : public Backend {
     start(r)->wait();
   }
 
-  /// Starts `r` as part of `operation`.
-  void add(MpiOperation& operation, const Request& r) {
-    const bool moves_messages = r.collective == Collective::send || r.collective == Collective::recv;
-    if (r.count == 0 && !moves_messages && r.collective != Collective::barrier) return;
+  /// Starts `request` as part of `operation`.
+  void add(MpiOperation& operation, const Request& request) {
+    if (request.count == 0 && !request.is_message() && request.collective != Collective::barrier) return;
+    const Request r = request.reduces() ? prepare_reduction(operation, request, rank(), size()) : request;
+    const MPI_Comm comm = group_.get();
+    const MPI_Datatype type = mpi_type(r.type);
+    const void* const in = input(r);
+    void* const out = output(r);
+    const auto next = [&] { return operation.next_request(); };
     switch (r.collective) {
-      case Collective::all_reduce: start_all_reduce(operation, prepare(operation, r)); break;
-      case Collective::reduce_scatter: start_reduce_scatter(operation, prepare(operation, r)); break;
-      case Collective::all_gather: gather(operation, r); break;
-      case Collective::broadcast:
-        in_pieces(r.count, [&](std::size_t from, int count) {
-          check_mpi(MPI_Ibcast(at(r.out, r.type, from), count, mpi_type(r.type), r.peer, world_.get(),
-                               operation.next_request()),
-                    "MPI_Ibcast");
-        });
-        break;
-      case Collective::send:
-        in_pieces(r.count, [&](std::size_t from, int count) {
-          check_mpi(MPI_Isend(at(r.in, r.type, from), count, mpi_type(r.type), r.peer, tag(r), world_.get(),
-                              operation.next_request()),
-                    "MPI_Isend");
-        });
-        break;
-      case Collective::recv:
-        in_pieces(r.count, [&](std::size_t from, int count) {
-          check_mpi(MPI_Irecv(at(r.out, r.type, from), count, mpi_type(r.type), r.peer, MPI_ANY_TAG, world_.get(),
-                              operation.next_request()),
-                    "MPI_Irecv");
-          operation.expect(count, r.type);
-        });
-        break;
-      case Collective::barrier: check_mpi(MPI_Ibarrier(world_.get(), operation.next_request()), "MPI_Ibarrier"); break;
+      case Collective::reduce_scatter: return start_reduce_scatter(operation, r);
+      case Collective::all_gather:
+      case Collective::gather:
+      case Collective::scatter:
+      case Collective::all_to_all: return start_chunks(operation, r);
+      case Collective::barrier: return check_mpi(MPI_Ibarrier(comm, next()), "MPI_Ibarrier");
+      default: break;
     }
-  }
-
-  /// The reduction that MPI can do for `r`, with what has to follow left to `operation`: averages are sums to be
-  /// divided, those of narrow types in wider ones, and an in-place reduce-scatter, which in MPI means another layout,
-  /// writes beside its input.
-  Request prepare(MpiOperation& operation, const Request& r) const {
-    const bool scatter = r.collective == Collective::reduce_scatter;
-    const bool average = r.op == ReduceOp::avg;
-    Request sum = r;
-    if (average) {
-      sum.op = ReduceOp::sum;
-      sum.type = sum_type(r.type);
-    }
-    if (sum.type != r.type) {
-      const std::size_t elements = scatter ? whole(r) : r.count;
-      char* const wide = operation.scratch(elements * size_of(sum.type));
-      widen_all(r.type, r.in, wide, elements);
-      sum.in = wide;
-      sum.out = scatter ? operation.scratch(r.count * size_of(sum.type)) : wide;
-    } else if (scatter && r.out == at(r.in, r.type, own(r))) {
-      sum.out = operation.scratch(r.count * size_of(r.type));
-    }
-    if (average) {
-      operation.then([r, wide = sum.out, ranks = size()] { divide_all(r.type, wide, r.out, r.count, ranks); });
-    } else if (sum.out != r.out) {
-      operation.then([r, result = sum.out] { std::memcpy(r.out, result, r.count * size_of(r.type)); });
-    }
-    return sum;
-  }
-
-  void start_all_reduce(MpiOperation& operation, const Request& r) {
-    in_pieces(r.count, [&](std::size_t from, int count) {
-      check_mpi(MPI_Iallreduce(r.in == r.out ? MPI_IN_PLACE : at(r.in, r.type, from), at(r.out, r.type, from), count,
-                               mpi_type(r.type), ops_.get(r.type, r.op), world_.get(), operation.next_request()),
-                "MPI_Iallreduce");
+    in_pieces(r.count, largest_, [&](std::size_t from, int count) {
+      const void* const piece_in = in == MPI_IN_PLACE ? in : at(in, r.type, from);
+      void* const piece_out = at(out, r.type, from);
+      switch (r.collective) {
+        case Collective::all_reduce:
+          return check_mpi(MPI_Iallreduce(piece_in, piece_out, count, type, ops_.get(r.type, r.op), comm, next()),
+                           "MPI_Iallreduce");
+        case Collective::reduce:
+          return check_mpi(MPI_Ireduce(piece_in, piece_out, count, type, ops_.get(r.type, r.op), r.peer, comm, next()),
+                           "MPI_Ireduce");
+        case Collective::broadcast:
+          return check_mpi(MPI_Ibcast(piece_out, count, type, r.peer, comm, next()), "MPI_Ibcast");
+        case Collective::send:
+          return check_mpi(MPI_Isend(piece_in, count, type, r.peer, tag(r), comm, next()), "MPI_Isend");
+        default:
+          check_mpi(MPI_Irecv(piece_out, count, type, r.peer, MPI_ANY_TAG, comm, next()), "MPI_Irecv");
+          return operation.expect(count, r.type);
+      }
     });
   }
 
   void start_reduce_scatter(MpiOperation& operation, const Request& r) {
+    const MPI_Datatype type = mpi_type(r.type);
+    const MPI_Op op = ops_.get(r.type, r.op);
     if (!exceeds(r.count, size())) {
-      check_mpi(MPI_Ireduce_scatter_block(r.in, r.out, static_cast<int>(r.count), mpi_type(r.type),
-                                          ops_.get(r.type, r.op), world_.get(), operation.next_request()),
-                "MPI_Ireduce_scatter_block");
-      return;
+      return check_mpi(MPI_Ireduce_scatter_block(r.in, r.out, static_cast<int>(r.count), type, op, group_.get(),
+                                                 operation.next_request()),
+                       "MPI_Ireduce_scatter_block");
     }
     // A piece of every rank's chunk is not contiguous, and MPI's operators take no derived types: chunk by chunk then.
     for (int root = 0; root < size(); ++root) {
-      in_pieces(r.count, [&](std::size_t from, int count) {
-        check_mpi(
-            MPI_Ireduce(at(r.in, r.type, static_cast<std::size_t>(root) * r.count + from), at(r.out, r.type, from),
-                        count, mpi_type(r.type), ops_.get(r.type, r.op), root, world_.get(), operation.next_request()),
-            "MPI_Ireduce");
+      in_pieces(r.count, largest_, [&](std::size_t from, int count) {
+        check_mpi(MPI_Ireduce(at(r.in, r.type, static_cast<std::size_t>(root) * r.count + from),
+                              at(r.out, r.type, from), count, type, op, root, group_.get(), operation.next_request()),
+                  "MPI_Ireduce");
       });
     }
   }
 
-  void gather(MpiOperation& operation, const Request& r) {
-    const bool in_place = gathered_in_place(r);
+  /// What moves chunks of all ranks: a piece of each of them at a time, as one element of a type that is as long as a
+  /// chunk and has the piece at its front.
+  void start_chunks(MpiOperation& operation, const Request& r) {
+    const MPI_Comm comm = group_.get();
     const MPI_Datatype type = mpi_type(r.type);
-    if (!exceeds(r.count, size())) {
-      const int count = static_cast<int>(r.count);
-      check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : r.in, count, type, r.out, count, type, world_.get(),
-                               operation.next_request()),
-                "MPI_Iallgather");
-      return;
-    }
-    if (!in_place) std::memcpy(at(r.out, r.type, own(r)), r.in, r.count * size_of(r.type));
-    for (int root = 0; root < size(); ++root) {
-      in_pieces(r.count, [&](std::size_t from, int count) {
-        check_mpi(MPI_Ibcast(at(r.out, r.type, static_cast<std::size_t>(root) * r.count + from), count, type, root,
-                             world_.get(), operation.next_request()),
-                  "MPI_Ibcast");
-      });
-    }
+    const void* const in = input(r);
+    void* const out = output(r);
+    const bool whole = !exceeds(r.count, size());
+    in_pieces(r.count, largest_ / static_cast<std::size_t>(size()), [&](std::size_t from, int count) {
+      const MPI_Datatype chunk = whole ? type : front_of_chunk(operation, r, count);
+      const int chunks = whole ? count : 1;
+      const void* const piece_in = in == MPI_IN_PLACE ? in : at(in, r.type, from);
+      void* const piece_out = out == MPI_IN_PLACE ? out : at(out, r.type, from);
+      MPI_Request* const request = operation.next_request();
+      switch (r.collective) {
+        case Collective::all_gather:
+          return check_mpi(MPI_Iallgather(piece_in, count, type, piece_out, chunks, chunk, comm, request),
+                           "MPI_Iallgather");
+        case Collective::gather:
+          return check_mpi(MPI_Igather(piece_in, count, type, piece_out, chunks, chunk, r.peer, comm, request),
+                           "MPI_Igather");
+        case Collective::scatter:
+          return check_mpi(MPI_Iscatter(piece_in, chunks, chunk, piece_out, count, type, r.peer, comm, request),
+                           "MPI_Iscatter");
+        default:
+          return check_mpi(MPI_Ialltoall(piece_in, chunks, chunk, piece_out, chunks, chunk, comm, request),
+                           "MPI_Ialltoall");
+      }
+    });
   }
 
-  /// start(first element, elements) for pieces that fit an int; once for a count of 0.
+  static MPI_Datatype front_of_chunk(MpiOperation& operation, const Request& r, int count) {
+    MPI_Datatype piece = MPI_DATATYPE_NULL, chunk = MPI_DATATYPE_NULL;
+    check_mpi(MPI_Type_contiguous(count, mpi_type(r.type), &piece), "MPI_Type_contiguous");
+    const int resized = MPI_Type_create_resized(piece, 0, static_cast<MPI_Aint>(r.bytes()), &chunk);
+    MPI_Type_free(&piece);
+    check_mpi(resized, "MPI_Type_create_resized");
+    operation.keep(chunk);
+    check_mpi(MPI_Type_commit(&chunk), "MPI_Type_commit");
+    return chunk;
+  }
+
+  /// start(first element, elements) for pieces of at most `most`; once for a count of 0.
   template <class F>
-  void in_pieces(std::size_t count, F&& start) const {
+  static void in_pieces(std::size_t count, std::size_t most, F&& start) {
     std::size_t from = 0;
     do {
-      const std::size_t piece = std::min(count - from, largest_);
+      const std::size_t piece = std::min(count - from, most);
       start(from, static_cast<int>(piece));
       from += piece;
     } while (from < count);
   }
 
   const std::size_t largest_;
-  MpiWorld world_;
+  MpiGroup group_;
   MpiOps ops_;
 };
 
 }  // namespace
 
 std::unique_ptr<Backend> mpi_backend_in_pieces(Bootstrap& bootstrap, std::size_t largest_count) {
-  if (bootstrap.shares_memory() && bootstrap.size() > 1) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("the mpi backend needs every rank in a process of its own, but the {} ranks are threads: "
-                            "start them with mpirun, or use the native backend",
-                            bootstrap.size()));
-  }
-  auto backend = std::make_unique<MpiBackend>(largest_count);
-  std::string trouble;
-  if (backend->size() != bootstrap.size() || backend->rank() != bootstrap.rank()) {
-    trouble = fmt::format(
-        "this process is rank {} of {} in MPI_COMM_WORLD; the mpi backend needs a session over all of "
-        "its processes",
-        backend->rank(), backend->size());
-  }
-  agree(bootstrap, ErrorCode::unsupported, trouble);
-  return backend;
+  return std::make_unique<MpiBackend>(bootstrap, largest_count);
 }
 
 std::unique_ptr<Backend> mpi_backend(Bootstrap& bootstrap) { return mpi_backend_in_pieces(bootstrap, INT_MAX); }

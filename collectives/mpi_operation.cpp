@@ -20,6 +20,13 @@ void check_receive(const MPI_Status& status, int count, DataType type) {
                           status.MPI_SOURCE, count, name_of(type), sent_count, name_of(sent_type)));
 }
 
+MpiOperation::~MpiOperation() {
+  int finalized = 0;
+  if (!types_.empty()) MPI_Finalized(&finalized);
+  if (finalized != 0) return;
+  for (MPI_Datatype& type : types_) MPI_Type_free(&type);
+}
+
 bool MpiOperation::test() {
   for (int over = 0; ended_ < requests_.size(); ++ended_) {
     const int result = MPI_Test(&requests_[ended_], &over, &status_);

@@ -20,6 +20,7 @@ void check_receive(const MPI_Status& status, int count, DataType type);
 
 class MpiOperation : public detail::Operation {
  public:
+  ~MpiOperation() override;
   bool test() override;
   void wait() override;
 
@@ -29,6 +30,8 @@ class MpiOperation : public detail::Operation {
   void expect(int count, DataType type) { receives_.push_back({requests_.size() - 1, count, type}); }
   /// Memory that lives as long as the operation, aligned for every element type.
   char* scratch(std::size_t bytes) { return scratch_.emplace_back(new char[bytes]).get(); }
+  /// Frees `type` at the operation's end.
+  void keep(MPI_Datatype type) { types_.push_back(type); }
   /// What to do once all requests have ended well.
   void then(std::function<void()> finish) { finish_ = std::move(finish); }
 
@@ -47,6 +50,7 @@ class MpiOperation : public detail::Operation {
   MPI_Status status_;      // of the latest to end
   std::vector<Receive> receives_;
   std::vector<std::unique_ptr<char[]>> scratch_;
+  std::vector<MPI_Datatype> types_;
   std::function<void()> finish_;
   std::exception_ptr error_;
 };
