@@ -19,18 +19,23 @@ constexpr std::size_t kSlotBytes = 256 << 10;
 constexpr int kSlots = 4;  // at least 3, see Geometry
 constexpr std::size_t kMessageSlotBytes = 32 << 10;
 constexpr int kMessageSlots = 4;
+constexpr int kMostBlocks = 4;
+// From so many bytes of all ranks' buffers a second thread pays for the way to it and back, some microseconds: a core
+// moves about 10 bytes a nanosecond. An estimate: the machines at hand had no cores to spare.
+constexpr std::size_t kBytesPerThread = 256 << 10;
 constexpr std::size_t kLeastWatched = 16 << 10;  // bytes of all ranks' buffers from which streaming may pay
 
 /// The double tree has a block for each of its trees.
 int tree_blocks(int blocks) { return (blocks + 1) / 2 * 2; }
 
-Geometry geometry_for(int ranks, int blocks) {
-  const auto parts = static_cast<std::size_t>(blocks);
+/// `most`: blocks of a large collective; `usual`: of small ones and of messages.
+Geometry geometry_for(int ranks, int most, int usual) {
+  const auto parts = static_cast<std::size_t>(usual);
   Geometry geometry;
   geometry.ranks = ranks;
-  geometry.blocks = tree_blocks(blocks);
-  geometry.packet_blocks = blocks;
-  geometry.message_blocks = blocks;
+  geometry.blocks = tree_blocks(most);
+  geometry.packet_blocks = usual;
+  geometry.message_blocks = usual;
   geometry.slots = kSlots;
   geometry.slot_bytes = kSlotBytes / static_cast<std::size_t>(geometry.blocks) / kLine * kLine;
   geometry.p2p_slots = kMessageSlots;
@@ -105,14 +110,17 @@ NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, cons
       cache_bytes_(last_level_cache()) {
   Bootstrap& bootstrap = *communicator.bootstrap;
   options_ = bootstrap.all_gather(options)[0];
-  if (options_.blocks < 1 || options_.blocks > 4)
-    throw Error(ErrorCode::invalid_argument, fmt::format("communicator: blocks is {}; use 1 to 4", options_.blocks));
+  if (options_.blocks < 0 || options_.blocks > kMostBlocks)
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("communicator: blocks is {}; use 1 to {}, or 0 for as many as help", options_.blocks, kMostBlocks));
   const int ranks = bootstrap.size();
   if (ranks > kMaxRanks)
     throw Error(ErrorCode::unsupported,
                 fmt::format("communicator: {} ranks; native serves at most {}", ranks, kMaxRanks));
 
-  team_.layout = layout_of(geometry_for(ranks, options_.blocks));
+  team_.layout =
+      layout_of(geometry_for(ranks, std::max(options_.blocks, session_.threads), std::max(options_.blocks, 1)));
   arena_ = allocate_host_segment(bootstrap, team_.layout.bytes);
   team_.arena = arena_->base(bootstrap.rank());
   team_.rank = bootstrap.rank();
@@ -122,8 +130,8 @@ NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, cons
   auto** const arenas = reinterpret_cast<char**>(team_.arena + team_.layout.arenas);
   for (int r = 0; r < ranks; ++r) arenas[r] = arena_->base(r);
   std::copy(members_.begin(), members_.end(), reinterpret_cast<int*>(team_.arena + team_.layout.members));
-  for (int b = 0; b < options_.blocks; ++b)
-    Connections(team_, b, options_.blocks).uses(Region::packets) = options_.first_packet_use;
+  for (int b = 0; b < team_.layout.geometry.packet_blocks; ++b)
+    Connections(team_, b, team_.layout.geometry.packet_blocks).uses(Region::packets) = options_.first_packet_use;
   session_.progress.add(&launches_);
 }
 
@@ -170,7 +178,7 @@ Call NativeBackend::call_for(const Request& request, const Plan& plan) {
   call.reduction = {request.type, average ? ReduceOp::sum : request.op,
                     average ? static_cast<std::uint32_t>(ranks) : 1};
   call.peer = request.peer;
-  call.description = describe(request, plan, blocks_of(plan));
+  call.description = describe(request, plan, blocks_of(request, plan));
   if (!request.is_message()) call.number = ++calls_;
   if (!by_packets(plan.kernel) && request.count > 0) {
     const auto n = static_cast<std::size_t>(ranks);
@@ -183,8 +191,14 @@ Call NativeBackend::call_for(const Request& request, const Plan& plan) {
   return call;
 }
 
-int NativeBackend::blocks_of(const Plan& plan) const {
-  return plan.kernel == Kernel::tree_all_reduce ? tree_blocks(options_.blocks) : options_.blocks;
+int NativeBackend::blocks_of(const Request& request, const Plan& plan) const {
+  int blocks = std::max(options_.blocks, 1);
+  if (options_.blocks == 0 && !request.is_message() && !by_packets(plan.kernel)) {
+    const auto ranks = static_cast<std::size_t>(team_.layout.geometry.ranks);
+    const std::size_t worth = std::max(request.bytes_in(ranks), request.bytes_out(ranks)) / kBytesPerThread;
+    blocks = static_cast<int>(std::clamp<std::size_t>(worth, 1, static_cast<std::size_t>(session_.threads)));
+  }
+  return plan.kernel == Kernel::tree_all_reduce ? tree_blocks(blocks) : blocks;
 }
 
 void NativeBackend::throw_if_failed() const {
@@ -207,7 +221,7 @@ void NativeBackend::run(const Request& request) {
   const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
   if (team_.layout.geometry.ranks == 1) return copy_alone(request);
   const Call call = call_for(request, plan);
-  session_.progress.run(launches_, plan.kernel, call, blocks_of(plan), stores_for(request), chain_of(request));
+  session_.progress.run(launches_, plan.kernel, call, blocks_of(request, plan), stores_for(request), chain_of(request));
   throw_if_failed();
 }
 
@@ -216,7 +230,7 @@ std::shared_ptr<Launch> NativeBackend::prepare(const Request& request) {
   auto launch = std::make_shared<Launch>();
   launch->kernel = plan.kernel;
   launch->call = call_for(request, plan);
-  launch->blocks = blocks_of(plan);
+  launch->blocks = blocks_of(request, plan);
   launch->stores = stores_for(request);
   launch->chain = chain_of(request);
   return launch;
@@ -246,7 +260,7 @@ void NativeBackend::run_group(std::span<const Request> requests) {
 
 Choice NativeBackend::choice(const Request& request) const {
   const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
-  return choice_of(request, plan, team_.layout.geometry.ranks, blocks_of(plan));
+  return choice_of(request, plan, team_.layout.geometry.ranks, blocks_of(request, plan));
 }
 
 std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NativeBackend::allocate(Bootstrap& bootstrap,

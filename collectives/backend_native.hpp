@@ -29,7 +29,7 @@ class NativeBackend : public Backend {
   friend class NativeOperation;
   std::shared_ptr<Launch> prepare(const Request& request);
   Call call_for(const Request& request, const Plan& plan);
-  int blocks_of(const Plan& plan) const;
+  int blocks_of(const Request& request, const Plan& plan) const;
   int chain_of(const Request& request) const;
   StorePolicy stores_for(const Request& request);
   std::uint64_t least_line_ns() const;

@@ -71,8 +71,9 @@ bool averages_in_one_step(const Request& request) {
   return request.op == ReduceOp::avg && request.type != DataType::f32 && request.type != DataType::f64;
 }
 
+/// For an algorithm that was asked for: `automatic` picks none that this would refuse.
 void check_order(const Request& request, bool deterministic) {
-  if (!request.reduces() || in_rank_order(request.algorithm)) return;
+  if (!request.reduces() || request.algorithm == Algorithm::automatic || in_rank_order(request.algorithm)) return;
   if (averages_in_one_step(request))
     refuse(request, fmt::format("cannot average {}: it would round at each hop; use {}", name_of(request.type),
                                 request.collective == Collective::all_reduce ? "one_shot or two_shot" : "direct"));

@@ -35,7 +35,8 @@ class Progress::Driving {
   Progress& progress_;
 };
 
-Progress::Progress(int spins, std::chrono::nanoseconds timeout) : spins_(spins), timeout_(timeout) {}
+Progress::Progress(int spins, int threads, std::chrono::nanoseconds timeout)
+    : spins_(spins), crew_(threads), timeout_(timeout) {}
 
 Progress::~Progress() {
   {
@@ -77,8 +78,24 @@ void Progress::run(Launches& launches, const Kernel kernel, const Call& call, in
   launch->blocks = blocks;
   launch->stores = stores;
   launch->chain = chain;
+  if (pending_ == 0 && blocks <= crew_.threads()) return run_alone(launches, *launch);
   queue(launches, launch);
   drive_until_done(std::span(&launch, 1));
+}
+
+/// Each block on a thread of its own: nothing else is pending, and nothing will be before the lock is free again.
+void Progress::run_alone(Launches& launches, Launch& launch) {
+  announce(launches.team_, launch.call);
+  launch.of_blocks.resize(static_cast<std::size_t>(launch.blocks));
+  crew_.run(launch.blocks, [&](int b) {
+    HostBlock block(launches.team_, launch.call, b, launch.blocks,
+                    {.spins = spins_, .pause = yield_core, .timeout = timeout_}, launch.stores);
+    run_kernel(launch.kernel, block, launch.call);
+    launch.of_blocks[static_cast<std::size_t>(b)] = block.failure();
+  });
+  for (const Failure& failure : launch.of_blocks)
+    if (launch.failure.kind == Failure::Kind::none) launch.failure = failure;
+  if (launch.failure.kind != Failure::Kind::none) launches.stopped_ |= launches.ended_(launch);
 }
 
 void Progress::start(Launches& launches, std::span<const std::shared_ptr<Launch>> batch) {

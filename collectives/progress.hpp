@@ -1,7 +1,8 @@
 // Drives a rank's kernels on the CPU: as plain calls where nothing else is pending, as fibers otherwise.
 //
 // One thread at a time drives a session, under its lock: whoever waits. The worker, made at the first asynchronous
-// call, drives only while nobody waits, and sleeps when nothing is pending.
+// call, drives only while nobody waits, and sleeps when nothing is pending. Where a rank has cores to spare, the blocks
+// of a call that waits for nothing else run on threads of their own, the driving one among them.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "collectives/crew.hpp"
 #include "kernels/block_host.hpp"
 #include "kernels/fiber.hpp"
 #include "kernels/kernels.hpp"
@@ -56,14 +58,15 @@ class Launches {
 
 class Progress {
  public:
-  /// `spins`: polls before a wait hands its core on.
-  Progress(int spins, std::chrono::nanoseconds timeout);
+  /// `spins`: polls before a wait hands its core on. `threads`: how many may run the blocks of one launch.
+  Progress(int spins, int threads, std::chrono::nanoseconds timeout);
   ~Progress();
 
   void add(Launches* launches);
   void remove(Launches* launches);
 
-  /// Runs one launch to its end on the calling thread.
+  int threads() const { return crew_.threads(); }
+  /// Runs one launch to its end, on the calling thread; if nothing else is pending, its blocks on the crew's too.
   void run(Launches& launches, const Kernel kernel, const Call& call, int blocks, const StorePolicy& stores, int chain);
   /// Queues launches; they run while somebody waits, and on the worker otherwise.
   void start(Launches& launches, std::span<const std::shared_ptr<Launch>> batch);
@@ -81,10 +84,12 @@ class Progress {
   void step();
   void begin_next(Launches& launches, int chain);
   void end(Launch& launch);
+  void run_alone(Launches& launches, Launch& launch);
   void queue(Launches& launches, const std::shared_ptr<Launch>& launch);
   void drive_until_done(std::span<const std::shared_ptr<Launch>> batch);
 
   const int spins_;
+  Crew crew_;
   const std::chrono::nanoseconds timeout_;
   std::mutex mutex_;
   std::condition_variable wake_;

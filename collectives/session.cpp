@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <numeric>
 #include <thread>
@@ -14,6 +16,16 @@
 namespace tutti {
 namespace {
 
+constexpr int kMostThreads = 4;
+
+/// TUTTI_THREADS, or 0 if it is not set.
+int threads_asked_for() {
+  const char* const text = std::getenv("TUTTI_THREADS");
+  if (!text || !*text) return 0;
+  if (text[0] >= '1' && text[0] <= '0' + kMostThreads && !text[1]) return text[0] - '0';
+  throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_THREADS is '{}': give 1 to {}", text, kMostThreads));
+}
+
 /// What this rank's options and environment ask for. Where they make no sense, `trouble` says so, and all ranks are to
 /// hear of it: until then the others wait for this one.
 struct Settings {
@@ -23,12 +35,18 @@ struct Settings {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("session: timeout_s is {:g}; give seconds, or 0 for TUTTI_TIMEOUT", options.timeout_s));
       timeout_s = options.timeout_s > 0 ? options.timeout_s : default_timeout_s();
+      if (options.threads < 0 || options.threads > kMostThreads)
+        throw Error(
+            ErrorCode::invalid_argument,
+            fmt::format("session: threads is {}; give 1 to {}, or 0 for TUTTI_THREADS", options.threads, kMostThreads));
+      threads = options.threads > 0 ? options.threads : threads_asked_for();
       backend = options.backend == BackendKind::automatic ? default_backend() : options.backend;
     } catch (const Error& error) {
       trouble = error.what();
     }
   }
   double timeout_s = 600;
+  int threads = 0;  ///< 0: as the cores allow
   BackendKind backend = BackendKind::native;
   std::string trouble;
 };
@@ -51,15 +69,26 @@ BackendKind agreed_backend(Bootstrap& bootstrap, const SessionOptions& options) 
   return mine.backend;
 }
 
-/// Polls before a wait hands its core on: many if every rank has a core of its own, none otherwise. Measured at 4 ranks
-/// on 2 cores: 100 polls make a barrier 3 times slower, 500 make it 5 times slower. Collective.
-int spins_for(Bootstrap& bootstrap) {
+/// The cores that each rank has for itself, of those that the job may run on; 0 if there are fewer cores than ranks.
+/// Collective.
+int cores_per_rank(Bootstrap& bootstrap) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);
   cpu_set_t all = mine;
   for (const cpu_set_t& theirs : bootstrap.all_gather(mine)) CPU_OR(&all, &all, &theirs);
-  return bootstrap.size() <= CPU_COUNT(&all) ? 2000 : 3;
+  return CPU_COUNT(&all) / bootstrap.size();
+}
+
+/// Polls before a wait hands its core on: many if every thread that waits has a core of its own, few otherwise.
+/// Measured at 4 ranks on 2 cores: 100 polls make a barrier 3 times slower, 500 make it 5 times slower.
+int spins_for(int cores, int threads) { return threads <= cores ? 2000 : 3; }
+
+/// Collective.
+int agreed_threads(Bootstrap& bootstrap, int wanted, int cores) {
+  const int mine = wanted > 0 ? wanted : std::clamp(cores, 1, kMostThreads);
+  const auto all = bootstrap.all_gather(mine);
+  return *std::min_element(all.begin(), all.end());
 }
 
 }  // namespace
@@ -74,7 +103,9 @@ SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions
       device(backend == BackendKind::native ? device_session(*bootstrap, timeout) : nullptr),
       on_gpu(device != nullptr),
       segments(bootstrap->size()),
-      progress(spins_for(*bootstrap), timeout) {}
+      cores(cores_per_rank(*bootstrap)),
+      threads(agreed_threads(*bootstrap, Settings(options).threads, cores)),
+      progress(spins_for(cores, threads), threads, timeout) {}
 
 }  // namespace detail
 

@@ -59,11 +59,16 @@ struct Options {
 struct SessionOptions {
   BackendKind backend = BackendKind::automatic;
   double timeout_s = 0;  ///< bound of every wait; 0: TUTTI_TIMEOUT (seconds) if set, else 600
+  /// Threads that run one large call on the CPU, 1 to 4; the least of all ranks holds. 0: TUTTI_THREADS if set, else as
+  /// many as there are cores for each rank.
+  int threads = 0;
 };
 
 /// Properties of a communicator that its creator may fix; rank 0's values hold for all ranks.
 struct CommunicatorOptions {
-  int blocks = 1;                      ///< blocks per collective on the CPU, 1 .. 4 (fibers; for study and tests)
+  /// Blocks per call on the CPU, 1 to 4, on as many threads, or as fibers if the session has fewer. 0: one, or for
+  /// large collectives as many as the session has threads.
+  int blocks = 0;
   bool deterministic = false;          ///< only algorithms that reduce in rank order; a forced ring is refused
   std::uint64_t first_packet_use = 0;  ///< where the packet tags start; for tests of their wrap-around
 };
