@@ -86,6 +86,13 @@ bool ModelBlock::touch(const void* at, std::size_t bytes, bool write, bool remem
   return model_.access(me_, word_, at, bytes, write);
 }
 
+/// An access to what the call is there to move.
+bool ModelBlock::touch_payload(const void* at, std::size_t bytes, bool write) {
+  if (!touch(at, bytes, write)) return false;
+  model_.move(me_, at, bytes, write);
+  return true;
+}
+
 /// The contract of copy and reduce: a place equals what is read, or has nothing of it.
 bool ModelBlock::apart(const char* to, const char* from, std::size_t bytes) {
   if (to == from || to + bytes <= from || from + bytes <= to) return true;
@@ -96,8 +103,8 @@ bool ModelBlock::apart(const char* to, const char* from, std::size_t bytes) {
 void ModelBlock::copy(View to, const void* from, std::size_t bytes) {
   if (!begin(Word::copy) || bytes == 0) return;
   const char* const source = static_cast<const char*>(from);
-  bool right = touch(source, bytes, false);
-  for (int i = 0; i < to.count; ++i) right &= touch(to.at(i), bytes, true) && apart(to.at(i), source, bytes);
+  bool right = touch_payload(source, bytes, false);
+  for (int i = 0; i < to.count; ++i) right &= touch_payload(to.at(i), bytes, true) && apart(to.at(i), source, bytes);
   if (!right) return;
   const std::vector<char> data(source, source + bytes);
   for (int i = 0; i < to.count; ++i) {
@@ -113,10 +120,10 @@ void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& redu
   std::vector<const char*> sources;
   for (int s = 0; s < from.count; ++s) {
     sources.push_back(from.at(s));
-    right &= touch(from.at(s), bytes, false);
+    right &= touch_payload(from.at(s), bytes, false);
   }
   for (int i = 0; i < to.count; ++i) {
-    right &= touch(to.at(i), bytes, true);
+    right &= touch_payload(to.at(i), bytes, true);
     for (const char* source : sources) right &= apart(to.at(i), source, bytes);
   }
   if (!right) return;
@@ -210,11 +217,12 @@ void ModelBlock::wait_now(Flags from, Count count) {
 
 bool ModelBlock::await(const std::uint64_t& flag, std::uint64_t wanted, bool tag, const char* what, int peer,
                        std::uint64_t base) {
-  if (!model_.await(me_, {.flag = &flag, .wanted = wanted, .tag = tag, .what = what, .peer = peer, .base = base})) {
+  const model::Model::Wait wait{.flag = &flag, .wanted = wanted, .tag = tag, .what = what, .peer = peer, .base = base};
+  if (!model_.await(me_, wait)) {
     fail(std::string("waited in vain for ") + what + " from rank " + std::to_string(peer));
     return false;
   }
-  model_.acquire(me_, &flag, wanted, tag);
+  model_.acquire(me_, wait);
   return true;
 }
 
@@ -249,7 +257,7 @@ void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n, st
     const char* const from = bytes ? in + static_cast<std::size_t>(peer) * stride : in;
     char* const line = packets(peer, use, rank());
     char* const payload = payload_in(line, bytes);
-    if (!touch(from, bytes, false, false) || !touch(payload, bytes, true)) return;
+    if (!touch(from, bytes, false, false) || !touch_payload(payload, bytes, true)) return;
     if (bytes) std::memcpy(payload, from, bytes);
     model_.pause(me_);
     touch(&tag_in(line), kTag, true);

@@ -46,6 +46,7 @@ class ModelBlock : public Connections {
   template <class F>
   void for_each(int peer, F f);
   bool touch(const void* at, std::size_t bytes, bool write, bool remember = true);
+  bool touch_payload(const void* at, std::size_t bytes, bool write);
   bool apart(const char* to, const char* from, std::size_t bytes);
   void signal_now(Flags to, Count count);
   void wait_now(Flags from, Count count);

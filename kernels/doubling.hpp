@@ -4,7 +4,7 @@
 // add it. Halving-doubling: from the longest dimension down, partners exchange the halves that the other keeps, and
 // add; then from the shortest up, they exchange what they have finished. n = p + r with p the largest power of two: the
 // first r even ranks give their data to the rank after them first, and get the result from it last.
-//   recursive doubling   1 + log2 p (+ 2) steps, S log2 p (+ S) sent per rank
+//   recursive doubling   1 + log2 p (+ 1, or 2 if r > p/2) steps, S log2 p (+ S) sent per rank
 //   halving-doubling     1 + 2 log2 p (+ 2) steps, 2 (p-1)/p S (+ S)
 // A message is one slot of the lane of its dimension; in halving-doubling it has a place for each chunk's slice. Long
 // data goes in rounds of slices. The lower half of the cube is the first term at each step: same bits on all ranks.
@@ -186,8 +186,10 @@ TUTTI_KERNEL void halving_doubling_all_reduce(B& block, const Call& call) {
 
 inline Cost recursive_doubling_all_reduce_cost(int n, double bytes) {
   const Corner any(0, n);
-  const int folds = n > any.corners() ? 1 : 0;
-  return {1 + any.dimensions() + 2 * folds, (any.dimensions() + folds) * bytes};
+  const int rest = n - any.corners(), folds = rest > 0 ? 1 : 0;
+  // A chain that crosses every dimension ends at the opposite corner: only of more than half do both ends have mates.
+  const int steps_of_folds = folds + (2 * rest > any.corners() ? 1 : 0);
+  return {1 + any.dimensions() + steps_of_folds, (any.dimensions() + folds) * bytes};
 }
 inline Cost halving_doubling_all_reduce_cost(int n, double bytes) {
   const Corner any(0, n);

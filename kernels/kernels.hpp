@@ -142,8 +142,8 @@ TUTTI_KERNEL void run_kernel(Kernel kernel, B& block, const Call& call) {
   }
 }
 
-/// What `kernel` costs n ranks; `bytes` of call.count elements. `mapped`: all buffers are. `blocks`: the tree runs on
-/// two trees only with two blocks.
+/// What `kernel` costs n ranks; `bytes` of call.count elements. `mapped`: all buffers are. `blocks`: of the call, for
+/// the double tree.
 inline Cost cost_of(Kernel kernel, int n, double bytes, bool mapped, int blocks) {
   switch (kernel) {
     case Kernel::ring_all_reduce: return ring_all_reduce_cost(n, bytes);
@@ -168,7 +168,7 @@ inline Cost cost_of(Kernel kernel, int n, double bytes, bool mapped, int blocks)
     case Kernel::packets_gather:
     case Kernel::packets_scatter:
     case Kernel::packets_all_to_all: return packets_cost(n, bytes);
-    case Kernel::tree_all_reduce: return tree_all_reduce_cost(n, bytes, blocks > 1 ? 2 : 1);
+    case Kernel::tree_all_reduce: return tree_all_reduce_cost(n, bytes, blocks);
     case Kernel::tree_broadcast:
     case Kernel::tree_reduce: return rooted_tree_cost(n, bytes);
     case Kernel::tree_gather:

@@ -1,7 +1,6 @@
 #include "kernels/model.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "kernels/block_model.hpp"
 
@@ -51,6 +50,8 @@ void ModelRank::call(const std::vector<Op>& ops) {
       strand.clock.join(me.clock);
       strand.kernel = ops[i].name;
       strand.ordinal = 0;
+      strand.call = me.call;
+      strand.steps = 0;
       m.start(
           strand,
           [&, b, i] {
@@ -64,7 +65,9 @@ void ModelRank::call(const std::vector<Op>& ops) {
   }
   me.clock.tick(me.number);  // what the caller does next, its blocks have not heard of
   m.await(me, {.flag = &ended, .wanted = blocks.size(), .what = "the end of its blocks"});
+  Spent& spent = m.spent_by(me.call++, rank_);
   for (Model::Strand* block : blocks) {
+    spent.steps = std::max(spent.steps, block->steps);
     me.clock.join(block->clock);
     block->clock.tick(block->number);
     block->fiber.reset();
@@ -82,7 +85,7 @@ Model::Model(const Geometry& geometry, std::uint64_t seed)
   segments_.reserve(static_cast<std::size_t>(geometry.ranks) * 64);  // teams point to it
   std::vector<char*> arenas;
   for (int r = 0; r < geometry.ranks; ++r)
-    arenas.push_back(add_piece(layout_.bytes, "arena of rank " + std::to_string(r), r, -1));
+    arenas.push_back(add_piece(layout_.bytes, "arena of rank " + std::to_string(r), r, true, -1));
   for (int r = 0; r < geometry.ranks; ++r) {
     char* const arena = arenas[static_cast<std::size_t>(r)];
     std::copy(arenas.begin(), arenas.end(), reinterpret_cast<char**>(arena + layout_.arenas));
@@ -98,8 +101,6 @@ Model::~Model() {
   for (Strand& s : strands_)
     if (s.block >= 0) s.fiber.reset();
 }
-
-void Model::Free::operator()(char* at) const { std::free(at); }
 
 void Model::set_uses(Region region, std::uint64_t uses) {
   for (const Team& t : teams_)
@@ -226,16 +227,19 @@ bool Model::await(Strand& me, const Wait& wait) {
 }
 
 /// The clock that came with the earliest count that satisfies the wait: no more is certain.
-void Model::acquire(Strand& me, const std::uint64_t* flag, std::uint64_t wanted, bool tag) {
-  Published& past = published_[flag];
-  for (const Published::Signal& s : past.signals) {
-    if (tag ? s.count != wanted : s.count < wanted) continue;
-    // The one waited for may be forgotten already; nobody should look back that far.
-    if (&s == &past.signals.front() && past.signals.size() == kSignals && !tag && s.count > wanted)
-      find(Defect::counts,
-           text_of(me) + " waits for a count that is more than " + std::to_string(kSignals) + " signals back");
-    return me.clock.join(s.clock);
-  }
+void Model::acquire(Strand& me, const Wait& wait) {
+  const std::deque<Published::Signal>& past = published_[wait.flag].signals;
+  const auto first = std::find_if(past.begin(), past.end(), [&](const Published::Signal& s) {
+    return wait.tag ? s.count == wait.wanted : s.count >= wait.wanted;
+  });
+  if (first == past.end()) return;
+  // The one waited for may be forgotten already; nobody should look back that far.
+  if (first == past.begin() && past.size() == kSignals && !wait.tag && first->count > wait.wanted)
+    find(Defect::counts,
+         text_of(me) + " waits for a count that is more than " + std::to_string(kSignals) + " signals back");
+  me.clock.join(first->clock);
+  // What earlier calls sent is no step of this one.
+  if (wait.wanted > wait.base) me.steps = std::max(me.steps, first->steps + 1);
 }
 
 void Model::publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool tag) {
@@ -249,7 +253,7 @@ void Model::publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool t
                              ": counts only grow");
   if (tag) past.signals.clear();  // nobody waits for older ones
   if (past.signals.size() == kSignals) past.signals.pop_front();
-  past.signals.push_back({tag ? static_cast<std::uint32_t>(value) : value, me.clock});
+  past.signals.push_back({tag ? static_cast<std::uint32_t>(value) : value, me.steps, me.clock});
   me.clock.tick(me.number);
   *flag = value;
 }
@@ -275,6 +279,23 @@ bool Model::access(Strand& me, Word word, const void* at, std::size_t bytes, boo
              text_of(later) + " " + text_of(from, to) + ", and nothing orders it after " + text_of(earlier) + " it");
       });
   return true;
+}
+
+/// Payload crosses from whoever has it to whoever gets it, whichever of them moves it.
+void Model::move(const Strand& me, const void* at, std::size_t bytes, bool write) {
+  const Piece* const piece = piece_of(reinterpret_cast<std::uintptr_t>(at));
+  if (!piece || piece->rank == me.rank) return;
+  spent_by(me.call, write ? me.rank : piece->rank).sent += bytes;
+  spent_by(me.call, write ? piece->rank : me.rank).received += bytes;
+}
+
+Spent& Model::spent_by(std::size_t call, int rank) {
+  if (call >= spent_.size()) spent_.resize(call + 1, std::vector<Spent>(static_cast<std::size_t>(geometry().ranks)));
+  return spent_[call][static_cast<std::size_t>(rank)];
+}
+
+Spent Model::spent(std::size_t call, int rank) const {
+  return call < spent_.size() ? spent_[call][static_cast<std::size_t>(rank)] : Spent{};
 }
 
 }  // namespace tutti::model

@@ -47,6 +47,12 @@ struct WordAt {
   std::uint32_t ordinal;  ///< which word of the block's call, from 1
 };
 
+/// What one call of a rank cost, to be compared with Cost.
+struct Spent {
+  int steps = 0;                         ///< the longest chain of messages of this call that ends at this rank
+  std::uint64_t sent = 0, received = 0;  ///< payload that crossed between this rank and others, whoever moved it
+};
+
 /// A kernel that one rank launches.
 struct Op {
   const char* name = "";
@@ -102,6 +108,9 @@ class Model {
   /// Words for which `which` returns true do nothing.
   void omit(std::function<bool(const WordAt&)> which) { omitted_ = std::move(which); }
 
+  /// What the rank's call `call` (from 0) has cost by now. Where every rank makes the same calls, the numbers agree.
+  Spent spent(std::size_t call, int rank) const;
+
   const std::vector<Finding>& findings() const { return findings_; }
   /// Blocks that failed for a reason of the caller's, such as mismatched calls.
   const std::vector<std::string>& failures() const { return failures_; }
@@ -128,6 +137,8 @@ class Model {
     int block = 0;
     const char* kernel = "";
     std::uint32_t ordinal = 0;
+    std::size_t call = 0;  // of its rank, from 0
+    int steps = 0;         // the longest chain of messages of this call that it has heard the end of
     Clock clock;
     Wait wait;
     bool given_up = false;
@@ -138,6 +149,7 @@ class Model {
   struct Published {
     struct Signal {
       std::uint64_t count;
+      int steps;  // of its sender
       Clock clock;
     };
     int writer = -1;
@@ -147,8 +159,9 @@ class Model {
   struct Piece {
     std::uintptr_t begin = 0, end = 0;
     std::string name;
-    int arena = -1;    // whose
-    int segment = -1;  // which
+    int rank = -1;  // whose
+    bool arena = false;
+    int segment = -1;  // which, if it is of one
   };
   /// A buffer, or a slot, entry or line of packets in an arena.
   struct Unit {
@@ -162,15 +175,17 @@ class Model {
     std::vector<std::uint64_t> sent, received, uses;
   };
   struct Free {
+    std::size_t pages_bytes;  // of a mapping; 0: from the heap
     void operator()(char* at) const;
   };
 
   // What blocks and programs do, from inside their fibers.
   void pause(Strand& me);
   bool await(Strand& me, const Wait& wait);
-  void acquire(Strand& me, const std::uint64_t* flag, std::uint64_t wanted, bool tag);
+  void acquire(Strand& me, const Wait& wait);
   void publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool tag);
   bool access(Strand& me, Word word, const void* at, std::size_t bytes, bool write);
+  void move(const Strand& me, const void* at, std::size_t bytes, bool write);
   void find(Defect defect, std::string text);
   void fail(const std::string& text);
   std::uint64_t random(std::uint64_t below);
@@ -183,13 +198,15 @@ class Model {
   void deadlock();
 
   // Where things stand (model_places.cpp).
-  char* add_piece(std::size_t bytes, std::string name, int arena, int segment);
+  char* add_piece(std::size_t bytes, std::string name, int rank, bool arena, int segment);
   const Piece* piece_of(std::uintptr_t at) const;
   Unit unit_of(std::uintptr_t at) const;
   std::string text_of(const Strand& strand) const;
   std::string text_of(const Mark& mark) const;
   std::string text_of(std::uintptr_t begin, std::uintptr_t end) const;
   std::string text_of(const Wait& wait) const;
+
+  Spent& spent_by(std::size_t call, int rank);
 
   // What must hold of the counts (model_counts.cpp).
   void end_of_call(int rank, bool collective);
@@ -217,6 +234,7 @@ class Model {
   int late_rank_ = 0;
   Strand* last_ = nullptr;
 
+  std::vector<std::vector<Spent>> spent_;  // [call][rank]
   std::vector<std::deque<Counts>> calls_;  // [rank] of its collective calls that some rank has not ended
   std::uint64_t compared_ = 0;
   std::vector<Finding> findings_;

@@ -1,29 +1,40 @@
 // Where the model's memory is, and how reports call it.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "kernels/model.hpp"
 
 namespace tutti::model {
 
-char* Model::add_piece(std::size_t bytes, std::string name, int arena, int segment) {
-  constexpr std::size_t kPage = 4096;
+char* Model::add_piece(std::size_t bytes, std::string name, int rank, bool arena, int segment) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
-  // Only arenas promise an alignment; a buffer ends where the sanitizer notices.
-  char* const at =
-      static_cast<char*>(arena >= 0 ? std::aligned_alloc(kPage, ceil_div(size, kPage) * kPage) : std::malloc(size));
-  if (!at) throw std::bad_alloc();
-  memory_.emplace_back(at);
-  std::memset(at, 0, size);
+  // Arenas are aligned, and mostly never touched; a buffer ends where the sanitizer notices.
+  if (arena) {
+    void* const pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    memory_.emplace_back(static_cast<char*>(pages), Free{size});
+  } else {
+    memory_.emplace_back(static_cast<char*>(std::calloc(size, 1)), Free{0});
+    if (!memory_.back()) throw std::bad_alloc();
+  }
+  char* const at = memory_.back().get();
   const auto begin = reinterpret_cast<std::uintptr_t>(at);
-  pieces_[begin + size] = {begin, begin + size, std::move(name), arena, segment};
+  pieces_[begin + size] = {begin, begin + size, std::move(name), rank, arena, segment};
   return at;
 }
 
+void Model::Free::operator()(char* at) const {
+  if (pages_bytes > 0)
+    munmap(at, pages_bytes);
+  else
+    std::free(at);
+}
+
 char* Model::allocate(int rank, std::size_t bytes) {
-  return add_piece(bytes, "memory of rank " + std::to_string(rank), -1, -1);
+  return add_piece(bytes, "memory of rank " + std::to_string(rank), rank, false, -1);
 }
 
 int Model::allocate_segment(std::size_t bytes) {
@@ -32,7 +43,7 @@ int Model::allocate_segment(std::size_t bytes) {
   if (segments_.size() + ranks > segments_.capacity()) throw std::bad_alloc();
   for (int r = 0; r < geometry().ranks; ++r)
     segments_.push_back(
-        add_piece(bytes, "segment " + std::to_string(number) + " of rank " + std::to_string(r), -1, number));
+        add_piece(bytes, "segment " + std::to_string(number) + " of rank " + std::to_string(r), r, false, number));
   return number;
 }
 
@@ -56,10 +67,12 @@ Place Model::place_of(const void* at) const {
 Model::Unit Model::unit_of(std::uintptr_t at) const {
   const Piece* const piece = piece_of(at);
   if (!piece) return {at, at};
-  if (piece->arena < 0) return {piece->begin, piece->end, "", piece};
+  if (!piece->arena) return {piece->begin, piece->end, "", piece};
   const Geometry& g = geometry();
   const auto ranks = static_cast<std::size_t>(g.ranks), blocks = static_cast<std::size_t>(g.blocks);
   const auto slots = static_cast<std::size_t>(g.slots), p2p_slots = static_cast<std::size_t>(g.p2p_slots);
+  const auto packet_blocks = static_cast<std::size_t>(g.packet_blocks);
+  const auto message_blocks = static_cast<std::size_t>(g.message_blocks);
   struct Kind {
     const char* name;
     std::size_t at, stride, units;
@@ -67,10 +80,10 @@ Model::Unit Model::unit_of(std::uintptr_t at) const {
   };
   const Kind kinds[] = {
       {"entry", layout_.entries, sizeof(Entry), 2 * blocks * ranks, ranks},
-      {"packets", layout_.packets, layout_.packet_stride(), 2 * blocks * ranks, 2 * ranks},
+      {"packets", layout_.packets, layout_.packet_stride(), 2 * packet_blocks * ranks, 2 * ranks},
       {"inbox slot", layout_.inbox, g.slot_bytes, blocks * slots, slots},
       {"outbox slot", layout_.outbox, g.slot_bytes, blocks * slots, slots},
-      {"message slot", layout_.p2p, layout_.p2p_stride(), blocks * ranks * p2p_slots, ranks * p2p_slots},
+      {"message slot", layout_.p2p, layout_.p2p_stride(), message_blocks * ranks * p2p_slots, ranks * p2p_slots},
   };
   const std::size_t offset = at - piece->begin;
   for (const Kind& k : kinds) {

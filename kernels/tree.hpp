@@ -3,7 +3,7 @@
 // Plan: slices go up from the leaves, each rank adding its own and its children's, and the root's sums go down again.
 // All levels work at once, on different slices. All-reduce has two trees, block b runs tree b mod 2: a rank that is
 // inner in one is a leaf in the other (of odd n, rank 0 is inner in both), so that all ports carry data both ways.
-//   all-reduce   1 + 2 depth steps, depth <= ceil(log2 n); at most 2 S sent, 2 S received per rank
+//   all-reduce   1 + 2 ceil(log2 n) steps; at most 2 S (+ S/b of b blocks, b odd) sent, and as much received, per rank
 //   broadcast    1 + floor(log2 n) steps; at most 2 S sent, S received        reduce: the reverse
 // Through lanes of the inbox; peer-mapped, what goes down goes straight to the children's `out`. A rank adds its own
 // slice, its first child's and its second child's, in this order: same bits in every run, on all ranks.
@@ -203,25 +203,27 @@ TUTTI_KERNEL void tree_reduce(B& block, const Call& call) {
   walk.advance_up();
 }
 
-/// `trees`: 2, or 1 if a single block runs. Half of S goes along each of two.
-inline Cost tree_all_reduce_cost(int n, double bytes, int trees) {
+/// Each block moves an equal part of S along its tree.
+inline Cost tree_all_reduce_cost(int n, double bytes, int blocks) {
+  const int trees = blocks > 1 ? 2 : 1;
   const auto depth_of = [n](int which, int rank) {
     int depth = 0;
     for (int r = rank; (r = double_tree(which, r, n).parent) >= 0;) ++depth;
     return depth;
   };
-  int depth = 0, edges = 0;
+  int depth = 0, most = 0;  // most: bands that one rank sends
   for (int rank = 0; rank < n; ++rank) {
-    int mine = 0;
+    int bands = 0;
     for (int which = 0; which < trees; ++which) {
       const Branches at = double_tree(which, rank, n);
-      mine += (at.parent >= 0) + (at.first >= 0) + (at.second >= 0);
+      const int edges = (at.parent >= 0) + (at.first >= 0) + (at.second >= 0);
+      bands += edges * ((blocks + 1 - which) / 2);
       const int its = depth_of(which, rank);
       depth = its > depth ? its : depth;
     }
-    edges = mine > edges ? mine : edges;
+    most = bands > most ? bands : most;
   }
-  return {1 + 2 * depth, edges * bytes / trees};
+  return {1 + 2 * depth, most * bytes / blocks};
 }
 /// Broadcast or reduce.
 inline Cost rooted_tree_cost(int n, double bytes) { return {1 + ceil_log2(n + 1) - 1, (n > 2 ? 2 : 1) * bytes}; }

@@ -93,8 +93,7 @@ class Mixture {
     do c.kernel = static_cast<Kernel>(numbers.below(kKernels));
     while (c.shape() == Shape::message);
     c.root = static_cast<int>(numbers.below(n));
-    const bool may_be_in_place = c.shape() != Shape::broadcast && c.shape() != Shape::nothing;
-    c.in_place = may_be_in_place && numbers.below(2) == 0;
+    c.in_place = c.may_be_in_place() && numbers.below(2) == 0;
     if (c.shape() == Shape::nothing) c.count = 0;
     if (!takes(c, mix_.geometry)) c.op = ReduceOp::sum;
     if (!takes(c, mix_.geometry)) c.count = std::min<std::size_t>(c.count, 7);

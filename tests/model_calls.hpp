@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -26,17 +27,25 @@ enum class Shape {
   nothing
 };
 
+constexpr Shape shape_of(std::string_view kernel) {
+  if (kernel.ends_with("all_reduce")) return Shape::all_reduce;
+  if (kernel.ends_with("reduce_scatter")) return Shape::reduce_scatter;
+  if (kernel.ends_with("all_gather")) return Shape::all_gather;
+  if (kernel.ends_with("broadcast")) return Shape::broadcast;
+  if (kernel.ends_with("all_to_all")) return Shape::all_to_all;
+  if (kernel.ends_with("reduce")) return Shape::reduce;
+  if (kernel.ends_with("gather")) return Shape::gather;
+  if (kernel.ends_with("scatter")) return Shape::scatter;
+  return kernel.ends_with("barrier") ? Shape::nothing : Shape::message;
+}
 inline Shape shape_of(Kernel kernel) {
-  const std::string_view name = tutti::name_of(kernel);
-  if (name.ends_with("all_reduce")) return Shape::all_reduce;
-  if (name.ends_with("reduce_scatter")) return Shape::reduce_scatter;
-  if (name.ends_with("all_gather")) return Shape::all_gather;
-  if (name.ends_with("broadcast")) return Shape::broadcast;
-  if (name.ends_with("all_to_all")) return Shape::all_to_all;
-  if (name.ends_with("reduce")) return Shape::reduce;
-  if (name.ends_with("gather")) return Shape::gather;
-  if (name.ends_with("scatter")) return Shape::scatter;
-  return name.ends_with("barrier") ? Shape::nothing : Shape::message;
+  static constexpr auto shapes = [] {
+    std::array<Shape, kKernels> all{};
+    for (int k = 0; k < kKernels; ++k)
+      all[static_cast<std::size_t>(k)] = shape_of(tutti::name_of(static_cast<Kernel>(k)));
+    return all;
+  }();
+  return shapes[static_cast<std::size_t>(kernel)];
 }
 
 enum class Mapped { all, none, all_but_one };
@@ -55,6 +64,11 @@ struct Case {
   std::uint64_t salt = 0;  ///< of the values and of where the buffers stand
 
   Shape shape() const { return shape_of(kernel); }
+  /// Whether its input may be its output.
+  bool may_be_in_place() const {
+    const Shape s = shape();
+    return s != Shape::broadcast && s != Shape::all_to_all && s != Shape::message && s != Shape::nothing;
+  }
   bool rooted() const {
     const Shape s = shape();
     return s == Shape::broadcast || s == Shape::reduce || s == Shape::gather || s == Shape::scatter;
@@ -118,8 +132,8 @@ class Buffers {
   Op prepare(const Case& c, int rank) {
     const int n = model_.geometry().ranks;
     const Layout l = lay_out(c, rank);
-    std::memset(l.in_buffer, kPaint, bytes_);
-    std::memset(l.out_buffer, kPaint, bytes_);
+    std::memset(l.in_buffer, kPaint, reach_of(c));
+    std::memset(l.out_buffer, kPaint, reach_of(c));
     const int shift = c.shape() == Shape::broadcast || c.shape() == Shape::message ? c.root : rank;
     dispatch(c.type, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -176,14 +190,11 @@ class Buffers {
     });
     const char* const out_end = l.out + l.out_elements * size_of(c.type);
     if (!c.in_place) {
-      for (const char* at = l.out_buffer; at < l.out_buffer + bytes_; ++at) {
-        if ((at >= l.out && at < out_end) || *at == kPaint) continue;
-        ADD_FAILURE() << text_of(c) << ": rank " << rank << " byte " << at - l.out << " from its output was written";
-        break;
-      }
+      expect_paint(c, rank, l.out_buffer, l.out, l.out);
+      expect_paint(c, rank, out_end, l.out_buffer + reach_of(c), l.out);
     }
-    std::memset(l.in_buffer, kSpoil, bytes_);
-    std::memset(l.out_buffer, kSpoil, bytes_);
+    std::memset(l.in_buffer, kSpoil, reach_of(c));
+    std::memset(l.out_buffer, kSpoil, reach_of(c));
   }
 
  private:
@@ -199,6 +210,18 @@ class Buffers {
     std::size_t in_elements = 0;
     std::size_t out_elements = 0;
   };
+
+  /// As much of a buffer as a call with chunks for all ranks could fill, and what is around it.
+  std::size_t reach_of(const Case& c) const {
+    const auto n = static_cast<std::size_t>(model_.geometry().ranks);
+    return std::min(bytes_, 2 * kAround + n * c.count * size_of(c.type));
+  }
+
+  static void expect_paint(const Case& c, int rank, const char* begin, const char* end, const char* out) {
+    if (begin == end || (*begin == kPaint && std::equal(begin + 1, end, begin))) return;
+    const char* const at = std::find_if(begin, end, [](char byte) { return byte != kPaint; });
+    ADD_FAILURE() << text_of(c) << ": rank " << rank << " byte " << at - out << " from its output was written";
+  }
 
   Layout lay_out(const Case& c, int rank) const {
     const auto n = static_cast<std::size_t>(model_.geometry().ranks);
@@ -257,6 +280,13 @@ class Buffers {
   int segments_[2];
   std::vector<char*> unmapped_;  // [rank][in, out]
 };
+
+/// How much memory Buffers need for the cases.
+inline std::size_t buffer_bytes(const std::vector<Case>& cases, int ranks) {
+  std::size_t bytes = 0;
+  for (const Case& c : cases) bytes = std::max(bytes, c.count * size_of(c.type) * static_cast<std::size_t>(ranks));
+  return bytes;
+}
 
 /// Whether a kernel takes the case at all, as the layer above chooses.
 inline bool takes(const Case& c, const Geometry& g) {

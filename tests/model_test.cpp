@@ -49,9 +49,7 @@ std::vector<Case> cases_of(const Geometry& g, int blocks, std::uint64_t seed) {
     if (kernel == Kernel::recv) continue;  // the other end of each send
     for (const Mapped mapped : {Mapped::all, Mapped::none, Mapped::all_but_one}) {
       for (const bool in_place : {false, true}) {
-        if (in_place && (shape == Shape::message || shape == Shape::nothing || shape == Shape::broadcast ||
-                         shape == Shape::all_to_all))
-          continue;
+        if (in_place && !Case{.kernel = kernel}.may_be_in_place()) continue;
         ++salt;
         const DataType wide = kWide[salt % std::size(kWide)], narrow = kNarrow[salt % std::size(kNarrow)];
         const std::size_t slice = g.slot_bytes / size_of(wide), line = kLine / size_of(wide);
@@ -99,12 +97,6 @@ void run_case(ModelRank& me, Buffers& buffers, const Case& c) {
   }
   me.call({buffers.prepare(c, me.rank())});
   buffers.verify(c, me.rank());
-}
-
-std::size_t buffer_bytes(const std::vector<Case>& cases, int ranks) {
-  std::size_t bytes = 0;
-  for (const Case& c : cases) bytes = std::max(bytes, c.count * size_of(c.type) * static_cast<std::size_t>(ranks));
-  return bytes;
 }
 
 class Worlds : public testing::TestWithParam<std::tuple<int, int>> {};
