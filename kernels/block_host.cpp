@@ -78,6 +78,7 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     }
     in_table()[peer] = in;
     out_table()[peer] = out;
+    writes_peers_ |= peer != rank() && writes;
   }
   return Memory::peer_mapped;
 }

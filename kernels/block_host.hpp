@@ -222,10 +222,9 @@ class HostBlock : public Connections {
   host::Stores gather(const View& view, char** places, std::size_t bytes) {
     for (int i = 0; i < view.count; ++i) places[i] = view.at(i);
     if (bytes < kLeastStreamed) return host::Stores::cached;
-    const bool peers_buffers = view.table != nullptr;
-    const host::Stores stores = is_slot(places[view.count - 1])                              ? stores_.shared
-                                : peers_buffers && stores_.shared == host::Stores::streaming ? stores_.shared
-                                                                                             : stores_.buffers;
+    const char* const last = places[view.count - 1];  // the one that is not this rank's, if one is not
+    const bool shared = is_slot(last) || view.table != nullptr || is_of_a_peer(last);
+    const host::Stores stores = shared ? stores_.shared : stores_.buffers;
     streamed_ |= stores == host::Stores::streaming;
     return stores;
   }
@@ -253,6 +252,15 @@ class HostBlock : public Connections {
     }
     if (load(tag_in(line)) != tag) fail_mismatch(peer);
     return failed() ? nullptr : line;
+  }
+
+  /// Whether a place is in the `out` of a peer: each holds count elements, or so many of every rank.
+  bool is_of_a_peer(const char* place) const {
+    if (!writes_peers_) return false;
+    const std::size_t most = call_.count * call_.element() * static_cast<std::size_t>(size());
+    for (int r = 0; r < size(); ++r)
+      if (const char* const out = out_of(r); r != rank() && out && place >= out && place < out + most) return true;
+    return false;
   }
 
   /// Streaming stores are weakly ordered on x86: fence them before anything is published.
@@ -325,6 +333,7 @@ class HostBlock : public Connections {
   StorePolicy stores_;
   const host::Loops& loops_;
   bool streamed_ = false;
+  bool writes_peers_ = false;  ///< in this call, whose tables are filled
   Failure failure_;
 };
 
