@@ -28,7 +28,12 @@ foreach(name demo bench train)
   add_dependencies(programs tutti-${name})
 endforeach()
 enable_testing()
+if(EXISTS "${PROJECT_SOURCE_DIR}/slow")
+  add_custom_target(slow ALL COMMAND sh "${PROJECT_SOURCE_DIR}/slow")
+  add_test(NAME slow COMMAND sh "${PROJECT_SOURCE_DIR}/slow")
+endif()
 add_test(NAME passes COMMAND true)
+add_test(NAME full COMMAND sh -c "test 0$TUTTI_FULL != 01 || touch '${PROJECT_BINARY_DIR}/was_full'")
 add_test(NAME passes_everywhere COMMAND true)
 add_test(NAME skips COMMAND sh -c "echo skipped: no moon tonight; exit 77")
 set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)
@@ -282,11 +287,60 @@ class FrontDoor(unittest.TestCase):
                     time.sleep(0.05)
                 self.assertEqual([pid for pid in pids if alive(pid)], [])
 
+    def test_a_build_and_a_test_that_are_told_to_end_leave_no_process_behind(self):
+        pid_file = os.path.join(self.root, "slow.pid")
+        for arguments, to_end in ((["build", "host"], 1), (["test", "--no-sanitizers", "-R", "slow"], 2)):
+            for signal_number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                # The first run of the script that is to sleep is the build's, the second the test's.
+                self.write("slow", f"echo $$ >>'{pid_file}'\n[ $(wc -l <'{pid_file}') -lt {to_end} ] || sleep 15\n")
+                os.utime(os.path.join(self.root, "CMakeLists.txt"))
+                try:
+                    started = subprocess.Popen([self.script, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                               stdout=subprocess.DEVNULL, env=self.environment, start_new_session=True)
+                    deadline = time.monotonic() + 60
+                    pids = []
+                    while len(pids) < to_end and time.monotonic() < deadline:
+                        time.sleep(0.05)
+                        if os.path.exists(pid_file):
+                            pids = [int(line) for line in pathlib.Path(pid_file).read_text().split()]
+                    case = f"{arguments}, signal {signal_number}"
+                    self.assertEqual(len(pids), to_end, case)
+                    self.assertTrue(alive(pids[-1]), case)
+                    os.kill(started.pid, signal_number)
+                    self.assertEqual(started.wait(timeout=10), 143, case)
+                    # It has waited: nothing that it started in its session is left at this moment.
+                    self.assertEqual(self.left_of_session(started.pid), [], case)
+                finally:
+                    os.remove(os.path.join(self.root, "slow"))
+                    os.remove(pid_file)
+                    os.utime(os.path.join(self.root, "CMakeLists.txt"))
+
+    @staticmethod
+    def left_of_session(session):
+        found = []
+        for entry in os.listdir("/proc"):
+            if entry.isdigit() and alive(entry):
+                try:
+                    if os.getsid(int(entry)) == session:
+                        found.append(pathlib.Path("/proc", entry, "cmdline").read_text().replace("\0", " "))
+                except OSError:
+                    pass
+        return found
+
+    def test_full_reaches_the_tests_and_says_how_long_it_takes(self):
+        mark = os.path.join(self.root, "build", "host", "was_full")
+        for arguments, full in (([], False), (["--full"], True)):
+            with self.subTest(arguments=arguments):
+                done = self.run_script("test", "--no-sanitizers", "-R", "full", *arguments)
+                self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"))
+                self.assertEqual(os.path.exists(mark), full)
+                self.assertEqual(bool(re.search(r"--full: .*(minutes|hour)", done.stderr)), full, done.stderr)
+
     def test_tests_end_with_one_line_that_counts_all_builds(self):
         done = self.run_script("test")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        # Two and a skip in the host build, and one in each sanitizer build.
-        self.assertEqual(done.stdout.splitlines()[-1], "4 passed, 0 failed, 1 skipped")
+        # Three and a skip in the host build, and one in each sanitizer build.
+        self.assertEqual(done.stdout.splitlines()[-1], "5 passed, 0 failed, 1 skipped")
         self.assertIn("skipped skips: skipped: no moon tonight", done.stderr)
         done = self.run_script("test", "--no-sanitizers", "-R", "everywhere")
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"))
@@ -299,7 +353,7 @@ class FrontDoor(unittest.TestCase):
         finally:
             os.remove(os.path.join(self.root, "fail"))
             os.utime(os.path.join(self.root, "CMakeLists.txt"))
-        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (1, "2 passed, 2 failed, 1 skipped"))
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (1, "3 passed, 2 failed, 1 skipped"))
 
     def test_tests_fail_when_a_build_fails(self):
         self.write("program.cpp", "int broken = nonsense;\n")
@@ -311,43 +365,95 @@ class FrontDoor(unittest.TestCase):
 
 
 class Setup(unittest.TestCase):
-    """The script on a machine that lacks a package, played by stand-ins for dpkg-query, id, sudo and apt-get."""
+    """The script on a machine that lacks packages, played by stand-ins for dpkg-query, id, sudo, apt-get and apt-cache."""
+
+    # What the two systems call what tutti needs (packages.debian.org, packages.ubuntu.com), and Ubuntu's component.
+    NEEDED = {"g++": "main", "cmake": "main", "ninja-build": "universe", "libopenmpi-dev": "universe",
+              "openmpi-bin": "universe", "libopenblas-dev": "universe", "libboost-context-dev": "universe",
+              "libgtest-dev": "universe", "zlib1g-dev": "main", "libcli11-dev": "universe",
+              "nlohmann-json3-dev": "universe", "libfmt-dev": "universe", "python3": "main"}
+    OPTIONAL = {"dataset-fashion-mnist": "universe", "clang-format-14": "universe"}
+    SYSTEMS = {"debian 12": "ID=debian\nVERSION_ID=\"12\"\n", "ubuntu 24.04": "ID=ubuntu\nVERSION_ID=\"24.04\"\n"}
 
     def setUp(self):
-        system = pathlib.Path("/etc/os-release").read_text() if os.path.exists("/etc/os-release") else ""
-        known = re.search(r'^ID="?(debian|ubuntu)"?$', system, re.M) and re.search(r'^VERSION_ID="?(12|24\.04)"?$', system, re.M)
-        if not known:
-            self.skipTest("neither Debian 12 nor Ubuntu 24.04")
         self.folder = tempfile.mkdtemp(prefix="tutti ")
         self.addCleanup(shutil.rmtree, self.folder)
+        self.clone = os.path.join(self.folder, "clone")
+        os.mkdir(self.clone)
+        self.script = shutil.copy(SCRIPT, os.path.join(self.clone, "tutti"))
         self.log = os.path.join(self.folder, "log")
-        # apt-get "installs" by creating a file that dpkg-query looks for.
+        # What is "installed" is a file of that name; apt-get makes them, of what the system has.
+        self.installed_folder = os.path.join(self.folder, "installed")
+        os.mkdir(self.installed_folder)
+        self.has({*self.NEEDED, *self.OPTIONAL})
+        self.install({*self.NEEDED, *self.OPTIONAL} - {"libfmt-dev"})
         self.stand_in("dpkg-query", f"""for package; do
-            case $package in -*) continue ;; libfmt-dev) [ -e '{self.folder}/done' ] || continue ;; esac
-            echo "$package installed"; done""")
+            case $package in -*) continue ;; esac
+            [ -e '{self.installed_folder}'/$package ] && echo "$package installed"; done; true""")
+        self.stand_in("apt-cache", f"""grep -qx "$2" '{self.folder}/has' && echo "Package: $2"; true""")
         self.stand_in("apt-get", f"""echo "$@" >>'{self.log}'
-            case "$*" in *install*) touch '{self.folder}/done' ;; esac""")
+            case "$*" in *install*) ;; *) exit 0 ;; esac
+            while [ "$1" != --no-install-recommends ]; do shift; done; shift
+            for package; do grep -qx -- $package '{self.folder}/has' || {{ echo "E: Unable to locate package $package"; exit 100; }}; done
+            for package; do touch '{self.installed_folder}'/$package; done""")
+        self.system("debian 12")
+        self.stand_in("id", "echo 0")
 
     def stand_in(self, name, text):
         path = pathlib.Path(self.folder, name)
         path.write_text("#!/bin/sh\n" + text + "\n")
         path.chmod(0o755)
 
+    def system(self, name):
+        pathlib.Path(self.folder, "os-release").write_text(self.SYSTEMS.get(name, name))
+
+    def has(self, packages):
+        pathlib.Path(self.folder, "has").write_text("\n".join(packages) + "\n")
+
+    def install(self, packages):
+        for name in os.listdir(self.installed_folder):
+            os.remove(os.path.join(self.installed_folder, name))
+        for name in packages:
+            pathlib.Path(self.installed_folder, name).touch()
+
     def run_setup(self):
-        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"}
-        return subprocess.run([SCRIPT, "setup"], capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL,
-                              timeout=60)
+        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}",
+                       "TUTTI_OS_RELEASE": os.path.join(self.folder, "os-release")}
+        return subprocess.run([self.script, "setup"], capture_output=True, text=True, env=environment,
+                              stdin=subprocess.DEVNULL, timeout=60)
 
     def installed(self):
         lines = pathlib.Path(self.log).read_text().splitlines() if os.path.exists(self.log) else []
         return [re.sub(r".*--no-install-recommends ", "", line) for line in lines if " install " in line]
 
     def test_root_installs_just_what_is_missing(self):
-        self.stand_in("id", "echo 0")
         done = self.run_setup()
         self.assertEqual((done.returncode, self.installed()), (0, ["libfmt-dev"]), done.stderr)
         again = self.run_setup()
         self.assertEqual((again.returncode, self.installed()), (0, ["libfmt-dev"]), again.stderr)
+
+    def test_each_system_is_asked_for_its_own_names(self):
+        commands = {"g++": "g++", "cmake": "cmake", "ninja-build": "ninja", "python3": "python3", "clang-format-14": "clang-format-14"}
+        for system in self.SYSTEMS:
+            with self.subTest(system=system):
+                self.system(system)
+                self.install([])
+                if os.path.exists(self.log):
+                    os.remove(self.log)
+                done = self.run_setup()
+                self.assertEqual(done.returncode, 0, done.stderr)
+                asked = set(" ".join(self.installed()).split())
+                # A package that is needed for its command only is not asked for where the command is there.
+                here = {package for package, command in commands.items() if shutil.which(command)}
+                self.assertEqual(asked, {*self.NEEDED, *self.OPTIONAL} - here)
+
+    def test_another_system_is_told_what_to_install(self):
+        self.system("ID=arch\n")
+        done = self.run_setup()
+        if done.returncode == 0:  # the commands it looks for are all here
+            self.assertEqual(self.installed(), [])
+        else:
+            self.assertRegex(done.stderr, r"\A[^\n]*neither Debian 12 nor Ubuntu 24.04, and lacks: [^\n]*libfmt-dev[^\n]*\n\Z")
 
     def test_another_user_installs_with_sudo(self):
         self.stand_in("id", "echo 1000")
@@ -359,15 +465,35 @@ class Setup(unittest.TestCase):
         self.stand_in("sudo", "exit 1")
         done = self.run_setup()
         self.assertEqual((done.returncode, self.installed()), (1, []))
-        self.assertRegex(done.stderr, r"\A[^\n]*apt-get install -y --no-install-recommends libfmt-dev\n\Z")
+        self.assertRegex(done.stderr, r"\A[^\n]*apt-get install -y --no-install-recommends libfmt-dev *\n\Z")
 
     def test_an_installation_that_fails_is_told(self):
-        self.stand_in("id", "echo 0")
         self.stand_in("apt-get", "echo E: no such server; exit 100")
         done = self.run_setup()
         self.assertEqual(done.returncode, 1)
         self.assertIn("no such server", done.stderr)
         self.assertIn("could not install all of: libfmt-dev", done.stderr)
+
+    def test_a_needed_package_that_the_system_does_not_have_is_told_with_what_to_do(self):
+        self.has({*self.NEEDED} - {"libfmt-dev"})
+        for system, words in (("debian 12", "run apt-get update"), ("ubuntu 24.04", "add-apt-repository universe")):
+            with self.subTest(system=system):
+                self.system(system)
+                done = self.run_setup()
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(words, done.stderr.splitlines()[-1])
+                self.assertIn("do not have libfmt-dev", done.stderr.splitlines()[-1])
+
+    def test_an_optional_package_that_the_system_does_not_have_is_told_and_does_not_stop(self):
+        self.has(self.NEEDED)
+        for package, lost in (("dataset-fashion-mnist", "--preset fashion"), ("clang-format-14", "format skips")):
+            with self.subTest(package=package):
+                if package == "clang-format-14" and shutil.which(package):
+                    continue  # its command is here, which is all that it is for
+                self.install({*self.NEEDED, *self.OPTIONAL} - {package})
+                done = self.run_setup()
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stderr, rf"going on without {package}: [^\n]*{lost}")
 
 
 # A damage to the script, and the test that must fail on it.
@@ -385,6 +511,11 @@ DAMAGES = [
     ('"Unable" not in', '"" in', "a_failed_test_and_one_that_was_not_built"),
     ("command_of() {", "command_of() {\n echo sh; return", "root_installs_just_what_is_missing"),
     ("may_install || fail", "true || fail", "without_sudo_it_says_what_to_run_and_changes_nothing"),
+    ("libfmt-dev python3)", "fmt-dev python3)", "each_system_is_asked_for_its_own_names"),
+    ("add-apt-repository universe", "true", "a_needed_package_that_the_system_does_not_have"),
+    ('say "going on without', 'fail "going on without', "an_optional_package_that_the_system_does_not_have"),
+    ('kill -TERM -- "-$group"', ': "$group"', "a_build_and_a_test_that_are_told_to_end"),
+    ("export TUTTI_FULL=1", ":", "full_reaches_the_tests"),
 ]
 
 
