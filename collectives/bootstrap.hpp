@@ -70,6 +70,18 @@ class Bootstrap {
 /// TUTTI_TIMEOUT if set, else 600). Collective over MPI_COMM_WORLD.
 std::unique_ptr<Bootstrap> mpi_bootstrap(double timeout_s = 0);
 
+struct UniqueId;
+
+/// Rank `rank` of the `size` ranks that share `id`, through sockets and without MPI: processes, or threads of one or
+/// more of them. An id serves once. No wait lasts longer than `timeout_s` (0: TUTTI_TIMEOUT if set, else 600).
+/// Collective over these ranks. What keeps the job from forming (a rank twice, sizes that differ, a rank that never
+/// comes) is one and the same Error on all that came.
+std::unique_ptr<Bootstrap> sockets_bootstrap(const UniqueId& id, int rank, int size, double timeout_s = 0);
+
+/// The job that this process was started in: `./tutti --no-mpi`'s if TUTTI_RENDEZVOUS, TUTTI_RANK and TUTTI_SIZE are
+/// set (MPI is then left alone), else mpi_bootstrap's. May be called again and again. Collective over the job.
+std::unique_ptr<Bootstrap> process_bootstrap(double timeout_s = 0);
+
 /// Ranks are threads of this process: returns one bootstrap per rank; each is used by one thread. A rank whose
 /// bootstrap is destroyed has ended: the others' exchanges then throw ErrorCode::peer_failed.
 std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks, double timeout_s = 0);

@@ -85,6 +85,10 @@ bool still_running(const ProcessIdentity& process) {
   return process.start == 0 || stat.start == process.start;
 }
 
+bool same_process(const ProcessIdentity& a, const ProcessIdentity& b) {
+  return same_host(a, b) && a.pid_namespace == b.pid_namespace && a.pid == b.pid && a.start == b.start;
+}
+
 void require_one_host(std::span<const ProcessIdentity> ranks) {
   for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
     if (same_host(ranks[0], ranks[rank])) continue;

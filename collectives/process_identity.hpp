@@ -18,6 +18,8 @@ ProcessIdentity identify_this_process();
 /// False if the process has ended (also as a zombie); true if it runs or cannot be seen from here.
 bool still_running(const ProcessIdentity& process);
 
+bool same_process(const ProcessIdentity& a, const ProcessIdentity& b);
+
 /// Throws ErrorCode::unsupported, naming the hosts, unless all of `ranks` (in rank order, equal on every caller) run on
 /// one host.
 void require_one_host(std::span<const ProcessIdentity> ranks);

@@ -282,6 +282,7 @@ TEST_P(Bootstraps, RefuseListsOfMembersThatAreAtOdds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Bootstraps, testing::Values(1, 2, 3, 5, 8), test::name_of_job);
+INSTANTIATE_TEST_SUITE_P(Sockets, Bootstraps, testing::Values(-1, -2, -3, -5, -8), test::name_of_job);
 INSTANTIATE_TEST_SUITE_P(Processes, Bootstraps, testing::Values(test::kProcesses), test::name_of_job);
 
 TEST(ThreadBootstraps, FindDifferentLengthsOnAllRanks) {

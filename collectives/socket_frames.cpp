@@ -1,0 +1,77 @@
+#include "collectives/socket_frames.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace tutti {
+namespace {
+
+constexpr std::uint32_t kMark = 0x74757474;
+constexpr std::size_t kLongestText = 4096;
+
+/// What recv or send made of one try: bytes, 0 if it would have to wait, -1 if the connection is over.
+std::ptrdiff_t outcome(ssize_t result, bool reads) {
+  if (result > 0) return result;
+  if (result == 0) return reads ? -1 : 0;
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ENOBUFS ? 0 : -1;
+}
+
+}  // namespace
+
+void FrameWriter::start(FrameKind kind, std::uint64_t exchange, std::span<const std::byte> payload, ErrorCode code) {
+  if (kind == FrameKind::failure || kind == FrameKind::in_vain) {
+    payload = payload.first(std::min(payload.size(), kLongestText));
+  }
+  const FrameHeader header{kMark, kind, exchange, payload.size(), code, 0};
+  bytes_.resize(sizeof header + payload.size());
+  std::memcpy(bytes_.data(), &header, sizeof header);
+  std::copy(payload.begin(), payload.end(), bytes_.begin() + sizeof header);
+  written_ = 0;
+}
+
+bool FrameWriter::write(int connection) {
+  while (!done()) {
+    const std::ptrdiff_t sent = outcome(
+        ::send(connection, bytes_.data() + written_, bytes_.size() - written_, MSG_NOSIGNAL | MSG_DONTWAIT), false);
+    if (sent < 0) return false;
+    if (sent == 0) return true;
+    written_ += static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+FrameReader::State FrameReader::read_header(int connection, std::uint64_t exchange, std::size_t length) {
+  while (read_ < sizeof header_) {
+    const std::ptrdiff_t got = outcome(
+        ::recv(connection, reinterpret_cast<char*>(&header_) + read_, sizeof header_ - read_, MSG_DONTWAIT), true);
+    if (got < 0) return State::ended;
+    if (got == 0) return State::waiting;
+    read_ += static_cast<std::size_t>(got);
+  }
+  if (header_.mark != kMark) return State::ended;
+  const bool is_text = header_.kind == FrameKind::failure || header_.kind == FrameKind::in_vain;
+  if (is_text && header_.length > kLongestText) return State::ended;
+  if (!is_text && (header_.exchange != exchange || header_.length != length)) return State::unequal;
+  payload_.resize(static_cast<std::size_t>(header_.length));
+  return State::complete;
+}
+
+FrameReader::State FrameReader::read(int connection, std::uint64_t exchange, std::size_t length) {
+  if (read_ < sizeof header_) {
+    if (const State state = read_header(connection, exchange, length); state != State::complete) return state;
+  }
+  while (read_ < sizeof header_ + payload_.size()) {
+    const std::size_t at = read_ - sizeof header_;
+    const std::ptrdiff_t got =
+        outcome(::recv(connection, payload_.data() + at, payload_.size() - at, MSG_DONTWAIT), true);
+    if (got < 0) return State::ended;
+    if (got == 0) return State::waiting;
+    read_ += static_cast<std::size_t>(got);
+  }
+  return State::complete;
+}
+
+}  // namespace tutti
