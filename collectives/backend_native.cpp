@@ -132,6 +132,9 @@ NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, cons
   std::copy(members_.begin(), members_.end(), reinterpret_cast<int*>(team_.arena + team_.layout.members));
   for (int b = 0; b < team_.layout.geometry.packet_blocks; ++b)
     Connections(team_, b, team_.layout.geometry.packet_blocks).uses(Region::packets) = options_.first_packet_use;
+  // What other communicators have found; until this one's calls find out anew.
+  std::atomic_ref(Connections(team_, 0, 1).board(team_.rank)->line_ns)
+      .store(session_.nearness.typical_ns(), std::memory_order_relaxed);
   session_.progress.add(&launches_);
 }
 
@@ -162,7 +165,7 @@ StorePolicy NativeBackend::stores_for(const Request& request) {
   if (footprint >= kLeastWatched) {
     constexpr std::uint64_t kCallsPerLook = 8;  // a look costs a line of each peer
     if (looks_++ % kCallsPerLook == 0) far_ = Nearness::far(least_line_ns());
-    policy.nearness = &nearness_;
+    policy.nearness = &session_.nearness;
     if (far_) policy.shared = host::Stores::streaming;
   }
   return policy;

@@ -45,7 +45,6 @@ class NativeBackend : public Backend {
   Launches launches_;
   std::uint64_t calls_ = 0;  ///< collectives so far
   std::size_t cache_bytes_;  ///< the last-level cache
-  Nearness nearness_;
   bool far_ = false;
   std::uint64_t looks_ = 0;
   std::shared_ptr<const Error> error_;  ///< set once, by whoever drives; then every call throws it

@@ -6,6 +6,7 @@
 #include "collectives/progress.hpp"
 #include "collectives/segment_table.hpp"
 #include "collectives/tutti.hpp"
+#include "kernels/nearness.hpp"
 
 namespace tutti::detail {
 
@@ -22,6 +23,7 @@ struct SessionState {
   SegmentTable segments;
   int cores;    ///< that this rank has for itself on the CPU
   int threads;  ///< that may run one of its calls there, the same on all ranks
+  Nearness nearness;  ///< used by who drives
   Progress progress;
 };
 

@@ -27,7 +27,7 @@ Board seen_board(const Connections& arenas, int rank) {
 Memory HostBlock::enter(const Call& call, Reach reach) {
   if (failed()) return Memory::failed;
   publish();
-  const bool timed = stores_.nearness && index() == 0 && call.count * call.element() >= kLeastStreamed;
+  const bool timed = times_lines(call);
   std::uint64_t& entered = sent_base({Purpose::enter, rank()});  // one count for all peers: everyone enters every call
   const std::uint64_t number = ++entered;
   for_each(kAll, [&](int peer) {
@@ -45,11 +45,7 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     Place in = call.in_place, out = call.out_place;
     if (peer != rank()) {
       Entry& theirs = *entry(rank(), number, peer);
-      if (timed) {
-        const auto before = std::chrono::steady_clock::now();
-        if (load(theirs.count) == number)
-          stores_.nearness->sample(static_cast<std::uint64_t>((std::chrono::steady_clock::now() - before).count()));
-      }
+      if (timed) time_look(theirs.count, [&](std::uint64_t seen) { return seen == number; });
       if (!poll([&] { return load(theirs.count) == number; }, peer)) {
         fail_at(Purpose::enter, peer, 1, 0,
                 absent([&](int p) { return load(entry(rank(), number, p)->count) != number; }));
@@ -64,7 +60,7 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     }
     mapped &= reachable(reach, in, out, peer, call.peer);
   }
-  if (timed) std::atomic_ref(board(rank())->line_ns).store(stores_.nearness->typical_ns(), std::memory_order_relaxed);
+  if (timed) say_how_far();
   if (!mapped) return Memory::staged;
 
   for (int peer = 0; peer < size(); ++peer) {

@@ -188,6 +188,10 @@ class HostBlock : public Connections {
 
   Offer accept(Entry* slot, const Call& call) {
     if (failed()) return {};
+    if (times_lines(call)) {
+      time_look(slot->description, [](std::uint64_t) { return true; });
+      say_how_far();
+    }
     if (slot->description != call.description || slot->elements != call.count) {
       fail_mismatch(call.peer, slot->description, slot->elements, slot->number);
       return {};
@@ -261,6 +265,21 @@ class HostBlock : public Connections {
     for (int r = 0; r < size(); ++r)
       if (const char* const out = out_of(r); r != rank() && out && place >= out && place < out + most) return true;
     return false;
+  }
+
+  /// Whether this call tells how far its peers are: a look costs the clock's time twice.
+  bool times_lines(const Call& call) const {
+    return stores_.nearness && index() == 0 && call.count * call.element() >= kLeastStreamed;
+  }
+  /// Looks at a word that a peer may have written, and if it has, takes the time for a sample.
+  template <class Ready>
+  void time_look(std::uint64_t& word, Ready ready) {
+    const auto before = std::chrono::steady_clock::now();
+    if (ready(load(word)))
+      stores_.nearness->sample(static_cast<std::uint64_t>((std::chrono::steady_clock::now() - before).count()));
+  }
+  void say_how_far() {
+    std::atomic_ref(board(rank())->line_ns).store(stores_.nearness->typical_ns(), std::memory_order_relaxed);
   }
 
   /// Streaming stores are weakly ordered on x86: fence them before anything is published.

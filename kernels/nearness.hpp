@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 namespace tutti {
@@ -19,10 +20,10 @@ class Nearness {
     recent_[taken_++ % kWindow] = ns;
     auto sorted = recent_;
     std::nth_element(sorted.begin(), sorted.begin() + kWindow / 2, sorted.end());
-    typical_ns_ = taken_ < kWindow ? 0 : sorted[kWindow / 2];
+    typical_ns_.store(taken_ < kWindow ? 0 : sorted[kWindow / 2], std::memory_order_relaxed);
   }
-  /// The median of the last samples; 0 while there are too few.
-  std::uint64_t typical_ns() const { return typical_ns_; }
+  /// The median of the last samples; 0 while there are too few. Other threads may ask while one samples.
+  std::uint64_t typical_ns() const { return typical_ns_.load(std::memory_order_relaxed); }
   static bool far(std::uint64_t ns) { return ns > kFar; }
 
  private:
@@ -32,7 +33,7 @@ class Nearness {
   static constexpr std::uint64_t kFar = 110;
   std::array<std::uint64_t, kWindow> recent_{};
   std::size_t taken_ = 0;
-  std::uint64_t typical_ns_ = 0;
+  std::atomic<std::uint64_t> typical_ns_ = 0;
 };
 
 }  // namespace tutti
