@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/trainers_problem.hpp"
+#include "trainers/maths_host.hpp"
 #include "trainers/serial.hpp"
 
 namespace tutti::trainers {
@@ -31,7 +32,7 @@ TEST_P(Gradient, OfEveryParameterEqualsTheFiniteDifference) {
   std::vector<std::uint32_t> samples(9);
   std::iota(samples.begin(), samples.end(), 0u);
   const Batch<double> batch{&data, samples};
-  SerialTrainer<double> trainer(spec);
+  SerialTrainer<double> trainer(host_maths<double>(), spec);
   Parameters<double>& p = trainer.parameters();
   // Biases start at 0, where a wrong sign would go unseen.
   for (std::size_t i = 0; i < p.count(); ++i)

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "trainers/fashion_mnist.hpp"
-#include "trainers/maths.hpp"
+#include "trainers/maths_host.hpp"
 #include "trainers/parameters.hpp"
 #include "trainers/random.hpp"
 #include "trainers/sha256.hpp"
@@ -30,7 +30,6 @@ TYPED_TEST(Maths, ProductsOfSmallIntegersAreExactForEveryOperandOrder) {
     for (int p = 0; p < k; ++p) a[i * k + p] = at[p * m + i] = static_cast<T>(i - 2 * p);
   for (int p = 0; p < k; ++p)
     for (int j = 0; j < n; ++j) b[p * n + j] = bt[j * k + p] = static_cast<T>(3 * p + j - 4);
-  using maths::Operand;
   for (const auto& [a_is, b_is] :
        {std::pair(Operand::plain, Operand::plain), std::pair(Operand::plain, Operand::transposed),
         std::pair(Operand::transposed, Operand::plain)})
@@ -49,8 +48,7 @@ TYPED_TEST(Maths, ProductsOfSmallIntegersAreExactForEveryOperandOrder) {
 
 TYPED_TEST(Maths, AProductOverNothingIsZeroNotWhatWasThere) {
   std::vector<TypeParam> c(6, TypeParam{7});
-  maths::multiply<TypeParam>(maths::Operand::plain, maths::Operand::plain, 2, 3, 0, c.data(), c.data(), false,
-                             c.data());
+  maths::multiply<TypeParam>(Operand::plain, Operand::plain, 2, 3, 0, c.data(), c.data(), false, c.data());
   EXPECT_EQ(c, std::vector<TypeParam>(6));
 }
 
@@ -197,11 +195,12 @@ TEST(Random, AnEpochsOrderIsAPermutationThatDependsOnSeedAndEpochAlone) {
 
 TEST(Parameters, EveryLayoutsPiecesAreSlicesOfOneGlobalModel) {
   const MlpSpec spec{.widths = {6, 12, 7, 8, 9}, .initialisation = Initialisation::lecture};
-  Parameters<double> whole(spec, pieces_of(spec, Parallel::serial, 0, 1), 4, Memory<double>(0));
+  Device& cpu = host_maths<double>().device();
+  Parameters<double> whole(cpu, spec, pieces_of(spec, Parallel::serial, 0, 1), 4, Memory<double>());
   for (const Parallel layout : {Parallel::data, Parallel::tensor, Parallel::pipeline})
     for (const int ranks : {1, 2, 3, 4})
       for (int rank = 0; rank < ranks; ++rank) {
-        Parameters<double> mine(spec, pieces_of(spec, layout, rank, ranks), 4, Memory<double>(0));
+        Parameters<double> mine(cpu, spec, pieces_of(spec, layout, rank, ranks), 4, Memory<double>());
         for (int i = 0; i < mine.pieces(); ++i) {
           const Piece& piece = mine.piece(i);
           const double* expected = whole.weights(piece.layer) + piece.outputs.begin * piece.inputs;

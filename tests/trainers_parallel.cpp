@@ -6,6 +6,7 @@
 
 #include "tests/trainers_problem.hpp"
 #include "trainers/data_parallel.hpp"
+#include "trainers/maths_host.hpp"
 #include "trainers/run.hpp"
 #include "trainers/serial.hpp"
 
@@ -47,7 +48,7 @@ std::vector<Snapshot<T>> train(Parallel layout, const TrainerSpec& spec, Communi
                                std::uint32_t samples = kSamples) {
   const SmallData<T> data(samples, spec.mlp.widths.front(), spec.mlp.widths.back());
   Batches batches(spec.seed, samples, spec.batch);
-  const auto trainer = make_trainer<T>(layout, spec, comm);
+  const auto trainer = make_trainer<T>(layout, host_maths<T>(), spec, comm);
   std::vector<Snapshot<T>> history;
   for (int step = 0; step < steps; ++step) {
     const double loss = trainer->step({&data, batches.next()});
@@ -249,7 +250,7 @@ std::string difference_with(OptimizerKind kind, F&& meddle) {
   run_threads(4,
               [&](Session& session) {
                 Communicator comm = session.communicator();
-                DataParallelTrainer<double> trainer(spec, comm);
+                DataParallelTrainer<double> trainer(host_maths<double>(), spec, comm);
                 const SmallData<double> data(kSamples, 14, 6);
                 Batches batches(spec.seed, kSamples, spec.batch);
                 const double loss = trainer.compute_gradients({&data, batches.next()});
@@ -283,7 +284,7 @@ TEST(DataParallel, GradientsDifferBetweenRanksBeforeTheyAreReduced) {
   run_threads(4,
               [&](Session& session) {
                 Communicator comm = session.communicator();
-                DataParallelTrainer<float> trainer(spec, comm);
+                DataParallelTrainer<float> trainer(host_maths<float>(), spec, comm);
                 const SmallData<float> data(kSamples, 14, 6);
                 Batches batches(spec.seed, kSamples, spec.batch);
                 const auto rank = static_cast<std::size_t>(comm.rank());
@@ -315,7 +316,7 @@ TEST(Evaluation, EveryLayoutCountsTheSameAnswers) {
     return hits;
   };
   maths::set_threads(1);
-  SerialTrainer<double> serial(spec);
+  SerialTrainer<double> serial(host_maths<double>(), spec);
   const std::int64_t expected = count(serial);
   EXPECT_GT(expected, static_cast<std::int64_t>(kSamples) / 4) << "30 steps taught nothing";
   EXPECT_LT(expected, static_cast<std::int64_t>(kSamples)) << "nothing left to tell right from wrong";
@@ -323,7 +324,7 @@ TEST(Evaluation, EveryLayoutCountsTheSameAnswers) {
     run_threads(3,
                 [&](Session& session) {
                   Communicator comm = session.communicator();
-                  const auto trainer = make_trainer<double>(layout, spec, &comm);
+                  const auto trainer = make_trainer<double>(layout, host_maths<double>(), spec, &comm);
                   EXPECT_EQ(count(*trainer), expected) << name_of(layout) << " rank " << comm.rank();
                 },
                 {.timeout_s = 30});
@@ -356,6 +357,33 @@ TEST(Run, EndsOnEveryRankAlikeOnceALossIsNotFinite) {
     for (std::size_t rank = 1; rank < 3; ++rank)
       EXPECT_NE(said[rank].find("the loss of step 2 is"), std::string::npos) << "rank " << rank << ": " << said[rank];
   }
+}
+
+TEST(Run, EndsOnEveryRankAlikeIfTheLastUpdateSpoiltTheParameters) {
+  for (const Parallel layout : {Parallel::data, Parallel::tensor, Parallel::pipeline})
+    for (const std::int64_t steps : {1, 2}) {
+      SCOPED_TRACE(name_of(layout));
+      Config config = preset_config(Preset::lecture);
+      config.parallel = layout;
+      config.trainer.mlp.widths = {9, 9, 9, 9};
+      config.trainer.optimizer.rate = steps == 1 ? 1e30 : 1e-3;
+      config.steps = steps;
+      config.epochs = 2;
+      std::vector<std::string> said(3);
+      run_threads(3, [&](Session& session) {
+        try {
+          run(session, config);
+        } catch (const Diverged& error) {
+          said[static_cast<std::size_t>(session.rank())] = error.what();
+        }
+      });
+      for (std::size_t rank = 0; rank < 3; ++rank)
+        if (steps == 1)
+          EXPECT_EQ(said[rank].find("the loss after step 1, the last, is "), 0u)
+              << "rank " << rank << ": " << said[rank];
+        else
+          EXPECT_EQ(said[rank], "") << "rank " << rank;
+    }
 }
 
 TEST(Pipeline, TheTraceNamesWhatIsSentToWhom) {

@@ -19,7 +19,8 @@ examples:
 environment (the arguments win):
   TUTTI_BACKEND   native or mpi [native]
   TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
-  TUTTI_DEVICE    cpu; this version's trainers run on the CPU only [cpu]
+  TUTTI_DEVICE    where the trainers keep their numbers and compute: cpu; gpu, one for each rank, whose products are
+                  cuBLAS's; or auto, GPUs if every rank can have one [auto]
 )";
 
 std::vector<int> parse_widths(const std::string& text) {

@@ -45,9 +45,9 @@ std::string refusal(const Config& config, int ranks);
 /// Throws InputError if the data set or the place for the JSON file is not usable. Reads no data.
 void check_files(const Config& config);
 
-/// The lines before training: model, layout, what each rank holds, what is replicated, the scale of gradients, and the
-/// bytes that a step sends.
-std::vector<std::string> header(const Config& config, int ranks, const std::string& backend);
+/// The lines before training: where it runs, model, layout, what each rank holds, what is replicated, the scale of
+/// gradients, and the bytes that a step sends.
+std::vector<std::string> header(const Config& config, int ranks, const std::string& backend, const std::string& device);
 
 /// Bytes that `rank` sends in one step over `rows` rows, if each collective sends the least it can (ring or direct).
 std::int64_t sent_bytes(const Config& config, int rank, int ranks, int rows);

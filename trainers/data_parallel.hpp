@@ -14,26 +14,33 @@ namespace tutti::trainers {
 template <class T>
 class DataParallelTrainer final : public Trainer<T> {
  public:
-  DataParallelTrainer(const TrainerSpec& spec, Communicator& comm);
-  double compute_gradients(const Batch<T>& batch) override;
+  DataParallelTrainer(Maths<T>& maths, const TrainerSpec& spec, Communicator& comm);
   std::int64_t correct(const Batch<T>& batch) override;
 
   /// The backward pass of this rank's rows, before any communication; returns this rank's share of the loss.
   double compute_local_gradients(const Batch<T>& batch);
-  /// The one added line: all-reduces gradients and loss of a batch of `rows` rows; returns the batch's mean loss.
-  double synchronise(int rows);
+
+ protected:
+  void enqueue_gradients(const Batch<T>& batch) override;
+  double read_loss() override;
 
  private:
+  void enqueue_local_gradients(const Batch<T>& batch);
+  /// The one added line: all-reduces gradients and loss of a batch of `rows` rows.
+  void synchronise(int rows);
   Range rows_of(int rows) const { return part_of(rows, comm_.rank(), comm_.size()); }
   bool divides(int rows) const { return rows % comm_.size() == 0; }
   void forward(const Batch<T>& batch);
 
   Communicator& comm_;
+  Feed<T> feed_;
   LayerStack<T> stack_;
   Pass<T> pass_;
-  std::vector<T> inputs_;
-  std::vector<std::int32_t> labels_;
-  std::vector<T> result_gradients_;
+  Memory<T> inputs_;
+  Memory<std::int32_t> labels_;
+  Memory<T> result_gradients_;
+  Memory<double> loss_;  // of this rank's rows
+  Memory<std::int64_t> hits_;
 };
 
 }  // namespace tutti::trainers

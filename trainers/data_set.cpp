@@ -1,12 +1,18 @@
 #include "trainers/data_set.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
-#include "trainers/maths.hpp"
+#include "trainers/maths_host.hpp"
 #include "trainers/random.hpp"
 
 namespace tutti::trainers {
+
+std::uint64_t next_data_set_id() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 template <class T>
 NormalData<T>::NormalData(std::uint64_t seed, std::uint32_t samples, int features)

@@ -7,17 +7,25 @@
 
 namespace tutti::trainers {
 
+std::uint64_t next_data_set_id();
+
 /// Samples of `features` numbers each, with or without class labels.
 template <class T>
 class DataSet {
  public:
+  DataSet() : id_(next_data_set_id()) {}
   virtual ~DataSet() = default;
+  /// Of this set's samples, which never change: no other set of the process has it, but copies of this one.
+  std::uint64_t id() const { return id_; }
   virtual std::uint32_t samples() const = 0;
   virtual int features() const = 0;
   /// rows[i][features] = the numbers of samples[i].
   virtual void read(std::span<const std::uint32_t> samples, T* rows) const = 0;
   /// labels[i] = the class of samples[i]; a set without labels leaves `labels` alone.
   virtual void read_labels(std::span<const std::uint32_t> samples, std::int32_t* labels) const = 0;
+
+ private:
+  std::uint64_t id_;
 };
 
 /// Standard normal numbers, a function of (seed, sample, feature); no labels.

@@ -104,7 +104,8 @@ std::int64_t sent_bytes(const Config& config, int rank, int ranks, int rows) {
   }
 }
 
-std::vector<std::string> header(const Config& config, int ranks, const std::string& backend) {
+std::vector<std::string> header(const Config& config, int ranks, const std::string& backend,
+                                const std::string& device) {
   const TrainerSpec& t = config.trainer;
   const OptimizerSpec& o = t.optimizer;
   const auto held = [&](int r) { return parameters_of(pieces_of(t.mlp, config.parallel, r, ranks)); };
@@ -116,7 +117,7 @@ std::vector<std::string> header(const Config& config, int ranks, const std::stri
       config.parallel == Parallel::serial ? std::string("serial")
                                           : fmt::format("{} parallel", name_of(config.parallel)),
       ranks, ranks > 1 ? "s" : "", backend == "none" ? "" : ", backend " + backend, name_of(config.dtype), t.seed));
-  lines.push_back(fmt::format("device               the CPU ({})", why_on_cpu()));
+  lines.push_back("device               " + device);
   lines.push_back(fmt::format("model                {}, {} {}, {}, {} parameters", fmt::join(t.mlp.widths, "-"),
                               name_of(t.mlp.activation), t.mlp.activate_last ? "after each layer" : "between layers",
                               t.mlp.bias ? "bias" : "no bias", number(t.mlp.parameters())));

@@ -21,24 +21,24 @@ struct Input {
 
 /// outputs[out][rows] = W * input, without bias and activation.
 template <class T>
-void multiply_forward(const T* weights, int outputs, int inputs, Input<T> input, int rows, T* result) {
-  maths::multiply(maths::Operand::plain, input.sample_major ? maths::Operand::transposed : maths::Operand::plain,
-                  outputs, rows, inputs, weights, input.data, false, result);
+void multiply_forward(Maths<T>& maths, const T* weights, int outputs, int inputs, Input<T> input, int rows, T* result) {
+  maths.multiply(Operand::plain, input.sample_major ? Operand::transposed : Operand::plain, outputs, rows, inputs,
+                 weights, input.data, false, result);
 }
 
 /// dW[out][in] (+)= gradients[out][rows] * input^T.
 template <class T>
-void multiply_weight_gradient(const T* gradients, int outputs, int inputs, Input<T> input, int rows, bool accumulate,
-                              T* result) {
-  maths::multiply(maths::Operand::plain, input.sample_major ? maths::Operand::plain : maths::Operand::transposed,
-                  outputs, inputs, rows, gradients, input.data, accumulate, result);
+void multiply_weight_gradient(Maths<T>& maths, const T* gradients, int outputs, int inputs, Input<T> input, int rows,
+                              bool accumulate, T* result) {
+  maths.multiply(Operand::plain, input.sample_major ? Operand::plain : Operand::transposed, outputs, inputs, rows,
+                 gradients, input.data, accumulate, result);
 }
 
 /// d(input)[in][rows] = W^T * gradients[out][rows].
 template <class T>
-void multiply_input_gradient(const T* weights, int outputs, int inputs, const T* gradients, int rows, T* result) {
-  maths::multiply(maths::Operand::transposed, maths::Operand::plain, inputs, rows, outputs, weights, gradients, false,
-                  result);
+void multiply_input_gradient(Maths<T>& maths, const T* weights, int outputs, int inputs, const T* gradients, int rows,
+                             T* result) {
+  maths.multiply(Operand::transposed, Operand::plain, inputs, rows, outputs, weights, gradients, false, result);
 }
 
 /// What the forward pass of some rows leaves for their backward pass.
@@ -46,8 +46,8 @@ template <class T>
 struct Pass {
   Input<T> input;
   int rows = 0;
-  std::vector<std::vector<T>> outputs;  ///< per piece [out][rows], after the activation
-  std::vector<std::vector<T>> slopes;   ///< of GELU; else empty
+  std::vector<Memory<T>> outputs;  ///< per piece [out][rows], after the activation
+  std::vector<Memory<T>> slopes;   ///< of GELU; else empty
 
   const T* result() const { return outputs.back().data(); }
 };
@@ -56,8 +56,8 @@ struct Pass {
 template <class T>
 class LayerStack {
  public:
-  /// `parameters` must outlive the stack.
-  LayerStack(Parameters<T>& parameters, int max_rows);
+  /// `maths` and `parameters` must outlive the stack.
+  LayerStack(Maths<T>& maths, Parameters<T>& parameters, int max_rows);
 
   Pass<T> make_pass() const;
   /// Output features of the last layer.
@@ -70,9 +70,10 @@ class LayerStack {
   void backward(const Pass<T>& pass, bool accumulate, T* result_gradients, T* input_gradients);
 
  private:
+  Maths<T>& maths_;
   Parameters<T>* parameters_;
   int max_rows_;
-  std::vector<T> scratch_[2];
+  Memory<T> scratch_[2];
 };
 
 }  // namespace tutti::trainers

@@ -40,6 +40,7 @@ void write_json(const Config& config, int ranks, const RunResult& result) {
                     {"parallel", name_of(config.parallel)},
                     {"ranks", ranks},
                     {"backend", result.backend},
+                    {"device", result.device},
                     {"layers", t.mlp.widths},
                     {"activation", name_of(t.mlp.activation)},
                     {"activate_last", t.mlp.activate_last},
@@ -72,7 +73,6 @@ void write_json(const Config& config, int ranks, const RunResult& result) {
 
 int train(const Config& config) {
   tutti::Session session({.backend = config.backend});
-  if (session.on_gpu()) throw InputError(tutti::kNeedsCpu);
   if (!check_together(session, config)) return 2;
   const bool reports = session.rank() == 0;
   try {
@@ -112,7 +112,10 @@ int main(int count, char** arguments) {
       return 0;
     }
     if (const std::string fault = tutti::environment_fault(); !fault.empty()) return refuse(fault.c_str());
-    if (line.check_ranks == 0) return train(line.config);
+    if (line.check_ranks == 0) {
+      prepare_for_gpu();
+      return train(line.config);
+    }
     check(line.config, line.check_ranks);
     return 0;
   } catch (const UsageError& error) {

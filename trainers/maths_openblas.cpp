@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "trainers/maths.hpp"
+#include "trainers/maths_host.hpp"
 
 // OPENBLAS_CORETYPE is left alone. Forcing another kernel gains up to 15 % on one processor (0.3.21, Zen 4), but the
 // variable is also how machines work around kernels that compute wrong results.

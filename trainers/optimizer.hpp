@@ -1,7 +1,5 @@
 // The update of a flat array of parameters from their gradients.
 #pragma once
-#include <vector>
-
 #include "trainers/maths.hpp"
 #include "trainers/parameters.hpp"
 
@@ -11,8 +9,12 @@ namespace tutti::trainers {
 template <class T>
 class Optimizer {
  public:
-  Optimizer(const OptimizerSpec& spec, std::size_t count)
-      : spec_(spec), first_(count), second_(spec.kind == OptimizerKind::adamw ? count : 0) {}
+  /// `maths` must outlive the optimizer.
+  Optimizer(Maths<T>& maths, const OptimizerSpec& spec, std::size_t count)
+      : maths_(maths),
+        spec_(spec),
+        first_(maths.device(), count),
+        second_(maths.device(), spec.kind == OptimizerKind::adamw ? count : 0) {}
 
   /// Of the steps from now on.
   void set_rate(double rate) { spec_.rate = rate; }
@@ -20,17 +22,18 @@ class Optimizer {
   void step(Parameters<T>& parameters) {
     ++steps_;
     if (spec_.kind == OptimizerKind::adamw)
-      maths::adamw(spec_, steps_, parameters.count(), parameters.gradients(), first_.data(), second_.data(),
+      maths_.adamw(spec_, steps_, parameters.count(), parameters.gradients(), first_.data(), second_.data(),
                    parameters.values());
     else
-      maths::sgd(spec_, parameters.count(), parameters.gradients(), first_.data(), parameters.values());
+      maths_.sgd(spec_, parameters.count(), parameters.gradients(), first_.data(), parameters.values());
   }
 
  private:
+  Maths<T>& maths_;
   OptimizerSpec spec_;
   int steps_ = 0;
-  std::vector<T> first_;   // momentum; AdamW's first moment
-  std::vector<T> second_;  // AdamW's second moment
+  Memory<T> first_;   // momentum; AdamW's first moment
+  Memory<T> second_;  // AdamW's second moment
 };
 
 /// Elements of state per parameter.

@@ -34,19 +34,23 @@ std::size_t parameters_of(const std::vector<Piece>& pieces) {
 }
 
 template <class T>
-Parameters<T>::Parameters(const MlpSpec& spec, std::vector<Piece> pieces, std::uint64_t seed, Memory<T> gradients)
-    : pieces_(std::move(pieces)), values_(parameters_of(pieces_)), gradients_(std::move(gradients)) {
+Parameters<T>::Parameters(Device& device, const MlpSpec& spec, std::vector<Piece> pieces, std::uint64_t seed,
+                          Memory<T> gradients)
+    : pieces_(std::move(pieces)), values_(device, parameters_of(pieces_)), gradients_(std::move(gradients)) {
   std::size_t offset = 0;
+  std::vector<T> weights;
   for (const Piece& piece : pieces_) {
     offsets_.push_back(offset);
     const double deviation =
         spec.initialisation == Initialisation::he ? std::sqrt(2.0 / piece.inputs) : 1 / std::sqrt(1.0 * piece.width);
-    T* weight = values_.data() + offset;
+    weights.clear();
+    weights.reserve(piece.weights());
     for (int row = piece.outputs.begin; row < piece.outputs.end; ++row)
       for (int column = 0; column < piece.inputs; ++column)
-        *weight++ =
+        weights.push_back(
             static_cast<T>(deviation * normal_at(seed, Purpose::weights, static_cast<std::uint32_t>(piece.layer),
-                                                 static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column)));
+                                                 static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column))));
+    device.upload(values_.data() + offset, weights.data(), weights.size() * sizeof(T));
     offset += piece.parameters();
   }
 }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/tutti.hpp"
+#include "trainers/device.hpp"
 #include "trainers/spec.hpp"
 
 namespace tutti::trainers {
@@ -39,35 +39,13 @@ struct Piece {
 std::vector<Piece> pieces_of(const MlpSpec& spec, Parallel layout, int rank, int ranks);
 std::size_t parameters_of(const std::vector<Piece>& pieces);
 
-/// Memory of this rank, or memory that every peer can reach, behind one pointer.
-template <class T>
-class Memory {
- public:
-  Memory() = default;
-  explicit Memory(std::size_t count) : own_(count), data_(own_.data()), count_(count) {}
-  /// Collective: every rank of `comm` calls it; `count` may differ.
-  Memory(Communicator& comm, std::size_t count)
-      : shared_(comm.allocate<T>(count)), data_(shared_.data()), count_(count) {}
-  Memory(Memory&&) noexcept = default;
-  Memory& operator=(Memory&&) noexcept = default;
-  T* data() const { return data_; }
-  std::size_t size() const { return count_; }
-  std::span<T> span() const { return {data_, count_}; }
-
- private:
-  std::vector<T> own_;
-  Buffer<T> shared_;
-  T* data_ = nullptr;
-  std::size_t count_ = 0;
-};
-
 /// Values and gradients of one rank's pieces, each as one flat array in piece order, weights before bias.
 template <class T>
 class Parameters {
  public:
-  /// Initialises the values: each is a function of (seed, layer, output, input) alone. Biases are 0.
-  /// `gradients` holds at least parameters_of(pieces) elements; what is beyond is the caller's.
-  Parameters(const MlpSpec& spec, std::vector<Piece> pieces, std::uint64_t seed, Memory<T> gradients);
+  /// Initialises the values, in the device's memory: each is a function of (seed, layer, output, input) alone. Biases
+  /// are 0. `gradients` holds at least parameters_of(pieces) elements; what is beyond is the caller's.
+  Parameters(Device& device, const MlpSpec& spec, std::vector<Piece> pieces, std::uint64_t seed, Memory<T> gradients);
 
   int pieces() const { return static_cast<int>(pieces_.size()); }
   const Piece& piece(int i) const { return pieces_[static_cast<std::size_t>(i)]; }
@@ -85,7 +63,7 @@ class Parameters {
 
   std::vector<Piece> pieces_;
   std::vector<std::size_t> offsets_;
-  std::vector<T> values_;
+  Memory<T> values_;
   Memory<T> gradients_;
 };
 

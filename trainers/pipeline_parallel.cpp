@@ -17,24 +17,28 @@ int most_rows(const TrainerSpec& spec) {
 }  // namespace
 
 template <class T>
-PipelineTrainer<T>::PipelineTrainer(const TrainerSpec& spec, Communicator& comm)
-    : Trainer<T>(spec, pieces_of(spec.mlp, Parallel::pipeline, comm.rank(), comm.size()),
-                 Memory<T>(parameters_of(pieces_of(spec.mlp, Parallel::pipeline, comm.rank(), comm.size())))),
+PipelineTrainer<T>::PipelineTrainer(Maths<T>& maths, const TrainerSpec& spec, Communicator& comm)
+    : Trainer<T>(
+          maths, spec, pieces_of(spec.mlp, Parallel::pipeline, comm.rank(), comm.size()),
+          Memory<T>(maths.device(), parameters_of(pieces_of(spec.mlp, Parallel::pipeline, comm.rank(), comm.size())))),
       comm_(comm),
       most_rows_(most_rows(spec)),
-      stack_(*this->parameters_, most_rows_),
-      labels_(static_cast<std::size_t>(spec.batch)) {
+      feed_(maths, spec.batch),
+      stack_(maths, *this->parameters_, most_rows_),
+      labels_(maths.device(), static_cast<std::size_t>(spec.batch)),
+      loss_(maths.device(), 1),
+      hits_(maths.device(), 1) {
   const int micro_batches = std::min(spec.micro_batches, spec.batch);
   const Verdict verdict = validate(make_schedule(spec.schedule, comm.size(), micro_batches));
   if (!verdict.error.empty()) throw Error(ErrorCode::invalid_argument, "pipeline schedule: " + verdict.error);
   slots_.resize(static_cast<std::size_t>(verdict.peak_activations[static_cast<std::size_t>(comm.rank())]));
   for (Slot& slot : slots_) {
     slot.pass = stack_.make_pass();
-    slot.input.resize(elements(inputs(), most_rows_));
-    slot.result_gradients.resize(elements(stack_.features(), most_rows_));
+    slot.input = Memory<T>(maths.device(), elements(inputs(), most_rows_));
+    slot.result_gradients = Memory<T>(maths.device(), elements(stack_.features(), most_rows_));
   }
   if (!is_first())
-    for (auto& buffer : to_previous_) buffer.data.resize(elements(inputs(), most_rows_));
+    for (auto& buffer : to_previous_) buffer.data = Memory<T>(maths.device(), elements(inputs(), most_rows_));
 }
 
 template <class T>
@@ -58,7 +62,7 @@ template <class T>
 typename PipelineTrainer<T>::Slot& PipelineTrainer<T>::take_slot(int micro_batch) {
   for (Slot& slot : slots_)
     if (slot.micro_batch < 0) {
-      slot.sending.wait();
+      slot.sending.finish(this->device());
       slot.micro_batch = micro_batch;
       return slot;
     }
@@ -76,8 +80,9 @@ template <class T>
 void PipelineTrainer<T>::forward(Slot& slot, const Batch<T>& batch) {
   const Range rows = rows_of(slot.micro_batch, batch.rows());
   if (is_first())
-    batch.data->read(batch.samples.subspan(static_cast<std::size_t>(rows.begin), static_cast<std::size_t>(rows.size())),
-                     slot.input.data());
+    feed_.read(*batch.data,
+               batch.samples.subspan(static_cast<std::size_t>(rows.begin), static_cast<std::size_t>(rows.size())),
+               slot.input.data());
   stack_.forward(slot.pass, {slot.input.data(), is_first()}, rows.size());
 }
 
@@ -85,11 +90,11 @@ template <class T>
 void PipelineTrainer<T>::backward(Slot& slot, const Batch<T>& batch) {
   const int features = stack_.features();
   if (is_last())
-    loss_ += maths::loss(this->spec_.loss, slot.pass.result(),
-                         labels_.data() + rows_of(slot.micro_batch, batch.rows()).begin, features, slot.pass.rows,
-                         loss_scale(this->spec_.loss, batch.rows(), features), slot.result_gradients.data());
+    this->maths_.loss(this->spec_.loss, slot.pass.result(),
+                      labels_.data() + rows_of(slot.micro_batch, batch.rows()).begin, features, slot.pass.rows,
+                      loss_scale(this->spec_.loss, batch.rows(), features), slot.result_gradients.data(), loss_.data());
   GradientBuffer& to_previous = to_previous_[turn_ ^= 1];
-  to_previous.sending.wait();
+  to_previous.sending.finish(this->device());
   stack_.backward(slot.pass, accumulate_, slot.result_gradients.data(), is_first() ? nullptr : to_previous.data.data());
   accumulate_ = true;
 }
@@ -98,9 +103,11 @@ template <class T>
 void PipelineTrainer<T>::send_activation(Slot& slot) {
   const int features = stack_.features();
   if (this->spec_.trace)
-    this->spec_.trace(
-        fmt::format("sending {} to rank {}", summary(slot.pass.rows, features, slot.pass.result()), comm_.rank() + 1));
-  slot.sending = comm_.isend(slot.pass.result(), elements(features, slot.pass.rows), comm_.rank() + 1);
+    this->spec_.trace(fmt::format("sending {} to rank {}",
+                                  summary(this->device(), slot.pass.rows, features, slot.pass.result()),
+                                  comm_.rank() + 1));
+  slot.sending.start(this->device(), kToNext, comm_, slot.pass.result(), elements(features, slot.pass.rows),
+                     comm_.rank() + 1);
 }
 
 template <class T>
@@ -109,13 +116,13 @@ void PipelineTrainer<T>::carry_out(const Action& action, const Batch<T>& batch, 
   const int rows = rows_of(action.micro_batch, batch.rows()).size();
   switch (action.work) {
     case Work::recv_activation:
-      comm_.irecv(slot.input.data(), elements(inputs(), rows), comm_.rank() - 1).wait();
+      comm_.recv(slot.input.data(), elements(inputs(), rows), comm_.rank() - 1, this->options());
       break;
     case Work::forward:
       forward(slot, batch);
       if (forward_only && is_last()) {
-        hits_ += maths::correct(slot.pass.result(), labels_.data() + rows_of(action.micro_batch, batch.rows()).begin,
-                                stack_.features(), rows);
+        this->maths_.correct(slot.pass.result(), labels_.data() + rows_of(action.micro_batch, batch.rows()).begin,
+                             stack_.features(), rows, hits_.data());
         slot.micro_batch = -1;
       }
       break;
@@ -124,15 +131,15 @@ void PipelineTrainer<T>::carry_out(const Action& action, const Batch<T>& batch, 
       if (forward_only) slot.micro_batch = -1;
       break;
     case Work::recv_gradient:
-      comm_.irecv(slot.result_gradients.data(), elements(stack_.features(), rows), comm_.rank() + 1).wait();
+      comm_.recv(slot.result_gradients.data(), elements(stack_.features(), rows), comm_.rank() + 1, this->options());
       break;
     case Work::backward:
       backward(slot, batch);
       if (is_first()) slot.micro_batch = -1;
       break;
     case Work::send_gradient:
-      to_previous_[turn_].sending =
-          comm_.isend(to_previous_[turn_].data.data(), elements(inputs(), rows), comm_.rank() - 1);
+      to_previous_[turn_].sending.start(this->device(), kToPrevious, comm_, to_previous_[turn_].data.data(),
+                                        elements(inputs(), rows), comm_.rank() - 1);
       slot.micro_batch = -1;
       break;
   }
@@ -142,29 +149,34 @@ template <class T>
 void PipelineTrainer<T>::run(const Batch<T>& batch, bool forward_only) {
   micro_batches_ = std::min(this->spec_.micro_batches, batch.rows());
   accumulate_ = false;
-  loss_ = 0;
-  hits_ = 0;
-  if (is_last()) batch.data->read_labels(batch.samples, labels_.data());
+  this->device().zero(loss_.data(), sizeof(double));
+  this->device().zero(hits_.data(), sizeof(std::int64_t));
+  if (is_last()) feed_.read_labels(*batch.data, batch.samples, labels_.data());
   for (const Action& action : actions(micro_batches_, forward_only)) carry_out(action, batch, forward_only);
-  for (Slot& slot : slots_) slot.sending.wait();
-  for (GradientBuffer& buffer : to_previous_) buffer.sending.wait();
+  for (Slot& slot : slots_) slot.sending.finish(this->device());
+  for (GradientBuffer& buffer : to_previous_) buffer.sending.finish(this->device());
 }
 
 template <class T>
-double PipelineTrainer<T>::compute_gradients(const Batch<T>& batch) {
+void PipelineTrainer<T>::enqueue_gradients(const Batch<T>& batch) {
   run(batch, false);
-  if (comm_.size() == 1) return loss_;
+  if (comm_.size() == 1) return;
   // Only the last stage has the loss; rank 0 reports it.
-  if (is_last()) comm_.send(&loss_, 1, 0);
-  if (is_first()) comm_.recv(&loss_, 1, comm_.size() - 1);
-  return is_first() || is_last() ? loss_ : std::numeric_limits<double>::quiet_NaN();
+  if (is_last()) comm_.send(loss_.data(), 1, 0, this->options());
+  if (is_first()) comm_.recv(loss_.data(), 1, comm_.size() - 1, this->options());
+}
+
+template <class T>
+double PipelineTrainer<T>::read_loss() {
+  const double loss = this->download(loss_.data());
+  return is_first() || is_last() ? loss : std::numeric_limits<double>::quiet_NaN();
 }
 
 template <class T>
 std::int64_t PipelineTrainer<T>::correct(const Batch<T>& batch) {
   run(batch, true);
-  comm_.all_reduce(&hits_, &hits_, 1, ReduceOp::sum);
-  return hits_;
+  comm_.all_reduce(hits_.data(), hits_.data(), 1, ReduceOp::sum, this->options());
+  return this->download(hits_.data());
 }
 
 template class PipelineTrainer<float>;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "trainers/layer_stack.hpp"
+#include "trainers/sending.hpp"
 #include "trainers/trainer.hpp"
 
 namespace tutti::trainers {
@@ -16,22 +17,28 @@ namespace tutti::trainers {
 template <class T>
 class PipelineTrainer final : public Trainer<T> {
  public:
-  PipelineTrainer(const TrainerSpec& spec, Communicator& comm);
-  double compute_gradients(const Batch<T>& batch) override;
+  PipelineTrainer(Maths<T>& maths, const TrainerSpec& spec, Communicator& comm);
   std::int64_t correct(const Batch<T>& batch) override;
 
+ protected:
+  void enqueue_gradients(const Batch<T>& batch) override;
+  double read_loss() override;
+
  private:
+  /// Side orders of a GPU.
+  static constexpr int kToNext = 0, kToPrevious = 1;
+
   /// A micro-batch on this stage, from its arrival to its backward pass.
   struct Slot {
     int micro_batch = -1;  // -1: free
     Pass<T> pass;
-    std::vector<T> input;             // [features][rows]; on the first stage [rows][features]
-    std::vector<T> result_gradients;  // [features][rows]
-    Handle sending;                   // of pass.result()
+    Memory<T> input;             // [features][rows]; on the first stage [rows][features]
+    Memory<T> result_gradients;  // [features][rows]
+    Sending sending;             // of pass.result()
   };
   struct GradientBuffer {
-    std::vector<T> data;
-    Handle sending;
+    Memory<T> data;
+    Sending sending;
   };
   /// A schedule for some number of micro-batches: this stage's part.
   using Actions = std::vector<Action>;
@@ -51,17 +58,18 @@ class PipelineTrainer final : public Trainer<T> {
 
   Communicator& comm_;
   int most_rows_;  // of a micro-batch
+  Feed<T> feed_;
   LayerStack<T> stack_;
   std::map<std::pair<int, bool>, Actions> actions_;
   std::vector<Slot> slots_;
   GradientBuffer to_previous_[2];  // in turn: one is computed while the other may still be on its way
   int turn_ = 0;
-  std::vector<std::int32_t> labels_;
+  Memory<std::int32_t> labels_;
+  Memory<double> loss_;
+  Memory<std::int64_t> hits_;
 
   int micro_batches_ = 0;  // of the batch at hand
   bool accumulate_ = false;
-  double loss_ = 0;
-  std::int64_t hits_ = 0;
 };
 
 }  // namespace tutti::trainers

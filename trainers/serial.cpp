@@ -3,36 +3,41 @@
 namespace tutti::trainers {
 
 template <class T>
-SerialTrainer<T>::SerialTrainer(const TrainerSpec& spec)
-    : Trainer<T>(spec, pieces_of(spec.mlp, Parallel::serial, 0, 1),
-                 Memory<T>(static_cast<std::size_t>(spec.mlp.parameters()))),
-      stack_(*this->parameters_, spec.batch),
+SerialTrainer<T>::SerialTrainer(Maths<T>& maths, const TrainerSpec& spec)
+    : Trainer<T>(maths, spec, pieces_of(spec.mlp, Parallel::serial, 0, 1),
+                 Memory<T>(maths.device(), static_cast<std::size_t>(spec.mlp.parameters()))),
+      feed_(maths, spec.batch),
+      stack_(maths, *this->parameters_, spec.batch),
       pass_(stack_.make_pass()),
-      inputs_(static_cast<std::size_t>(spec.batch) * static_cast<std::size_t>(spec.mlp.widths.front())),
-      labels_(static_cast<std::size_t>(spec.batch)),
-      result_gradients_(static_cast<std::size_t>(spec.batch) * static_cast<std::size_t>(spec.mlp.widths.back())) {}
+      inputs_(maths.device(), elements(spec.mlp.widths.front(), spec.batch)),
+      labels_(maths.device(), static_cast<std::size_t>(spec.batch)),
+      result_gradients_(maths.device(), elements(spec.mlp.widths.back(), spec.batch)),
+      loss_(maths.device(), 1),
+      hits_(maths.device(), 1) {}
 
 template <class T>
 void SerialTrainer<T>::forward(const Batch<T>& batch) {
-  batch.data->read(batch.samples, inputs_.data());
-  batch.data->read_labels(batch.samples, labels_.data());
+  feed_.read(*batch.data, batch.samples, inputs_.data());
+  feed_.read_labels(*batch.data, batch.samples, labels_.data());
   stack_.forward(pass_, {inputs_.data(), true}, batch.rows());
 }
 
 template <class T>
-double SerialTrainer<T>::compute_gradients(const Batch<T>& batch) {
+void SerialTrainer<T>::enqueue_gradients(const Batch<T>& batch) {
   const int features = stack_.features();
   forward(batch);
-  const double loss = maths::loss(this->spec_.loss, pass_.result(), labels_.data(), features, batch.rows(),
-                                  loss_scale(this->spec_.loss, batch.rows(), features), result_gradients_.data());
+  this->device().zero(loss_.data(), sizeof(double));
+  this->maths_.loss(this->spec_.loss, pass_.result(), labels_.data(), features, batch.rows(),
+                    loss_scale(this->spec_.loss, batch.rows(), features), result_gradients_.data(), loss_.data());
   stack_.backward(pass_, false, result_gradients_.data(), nullptr);
-  return loss;
 }
 
 template <class T>
 std::int64_t SerialTrainer<T>::correct(const Batch<T>& batch) {
   forward(batch);
-  return maths::correct(pass_.result(), labels_.data(), stack_.features(), batch.rows());
+  this->device().zero(hits_.data(), sizeof(std::int64_t));
+  this->maths_.correct(pass_.result(), labels_.data(), stack_.features(), batch.rows(), hits_.data());
+  return this->download(hits_.data());
 }
 
 template class SerialTrainer<float>;

@@ -18,9 +18,12 @@ namespace tutti::trainers {
 template <class T>
 class TensorParallelTrainer final : public Trainer<T> {
  public:
-  TensorParallelTrainer(const TrainerSpec& spec, Communicator& comm);
-  double compute_gradients(const Batch<T>& batch) override;
+  TensorParallelTrainer(Maths<T>& maths, const TrainerSpec& spec, Communicator& comm);
   std::int64_t correct(const Batch<T>& batch) override;
+
+ protected:
+  void enqueue_gradients(const Batch<T>& batch) override;
+  double read_loss() override { return this->download(loss_.data()); }
 
  private:
   void forward(const Batch<T>& batch);
@@ -33,11 +36,14 @@ class TensorParallelTrainer final : public Trainer<T> {
   int features() const { return this->spec_.mlp.widths.back(); }
 
   Communicator& comm_;
-  std::vector<T> inputs_;
-  std::vector<std::int32_t> labels_;
-  std::vector<Memory<T>> outputs_;      // per piece: the gathered [width][rows]
-  std::vector<std::vector<T>> slopes_;  // per piece: of its own outputs
-  Memory<T> gradients_[2];              // of outputs, [width][rows], in turn
+  Feed<T> feed_;
+  Memory<T> inputs_;
+  Memory<std::int32_t> labels_;
+  std::vector<Memory<T>> outputs_;  // per piece: the gathered [width][rows]
+  std::vector<Memory<T>> slopes_;   // per piece: of its own outputs
+  Memory<T> gradients_[2];          // of outputs, [width][rows], in turn
+  Memory<double> loss_;
+  Memory<std::int64_t> hits_;
 };
 
 }  // namespace tutti::trainers
