@@ -98,9 +98,11 @@ class HostBlock : public Connections {
       const std::uint64_t base = received_base({from.purpose, peer});
       const std::uint64_t wanted = base + static_cast<std::uint64_t>(count);
       std::uint64_t& seen = flag(rank(), from.purpose, peer)->count;
+      // A peer's line is far away: a credit that came with an earlier one is not fetched again.
+      std::uint64_t& known = seen_count({from.purpose, peer});
       // Counts never wrap; `wanted` may lie before 0 in a communicator's first calls.
-      const auto ready = [&] { return static_cast<Count>(load(seen) - wanted) >= 0; };
-      if (poll(ready, peer)) return;
+      const auto ready = [&] { return static_cast<Count>((known = load(seen)) - wanted) >= 0; };
+      if (static_cast<Count>(known - wanted) >= 0 || poll(ready, peer)) return;
       const auto is_absent = [&](int p) {
         const std::uint64_t theirs = received_base({from.purpose, p}) + static_cast<std::uint64_t>(count);
         return static_cast<Count>(load(flag(rank(), from.purpose, p)->count) - theirs) < 0;

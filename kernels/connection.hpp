@@ -131,6 +131,7 @@ struct Layout {
   std::size_t entries = 0;   ///< [half][block][sender] Entry
   std::size_t sent = 0;      ///< [purpose][block][receiver] count
   std::size_t received = 0;  ///< [purpose][block][sender] count
+  std::size_t seen = 0;      ///< [purpose][block][sender] count: the latest that the owner has read, CPU only
   std::size_t uses = 0;      ///< [region][block] count
   std::size_t arenas = 0;    ///< [rank] where that rank's arena is mapped here
   std::size_t members = 0;   ///< [rank] its column in the table of segments: its rank in the session
@@ -179,6 +180,7 @@ inline Layout layout_of(const Geometry& g) {
   l.entries = take(2 * pairs * sizeof(Entry), kLine);
   l.sent = take(kPurposes * pairs * sizeof(std::uint64_t), kLine);
   l.received = take(kPurposes * pairs * sizeof(std::uint64_t), kLine);
+  l.seen = take(kPurposes * pairs * sizeof(std::uint64_t), kLine);
   l.uses = take(kRegions * blocks * sizeof(std::uint64_t), kLine);
   l.arenas = take(static_cast<std::size_t>(g.ranks) * sizeof(char*), kLine);
   l.members = take(static_cast<std::size_t>(g.ranks) * sizeof(int), kLine);
@@ -253,6 +255,10 @@ class Connections {
   }
   TUTTI_HD std::uint64_t& received_base(Flags from) const {
     return at<std::uint64_t>(team_.arena, layout().received)[connection(from.purpose, from.peer)];
+  }
+  /// A count that the owner has acquired already: what it vouches for need not be looked at again.
+  TUTTI_HD std::uint64_t& seen_count(Flags from) const {
+    return at<std::uint64_t>(team_.arena, layout().seen)[connection(from.purpose, from.peer)];
   }
   TUTTI_HD std::uint64_t& uses(Region region) const {
     return at<std::uint64_t>(team_.arena, layout().uses)[static_cast<std::size_t>(region) * blocks() + block()];
