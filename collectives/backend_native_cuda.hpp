@@ -9,16 +9,14 @@
 #include "collectives/backend.hpp"
 #include "collectives/choose.hpp"
 #include "collectives/device_cuda.hpp"
-#include "collectives/segments_cuda.hpp"
 #include "collectives/session_state.hpp"
-#include "kernels/launch_cuda.hpp"
+#include "collectives/team_cuda.hpp"
 
 namespace tutti {
 
 class NativeCudaBackend : public Backend {
  public:
   NativeCudaBackend(const detail::CommunicatorState& communicator, const CommunicatorOptions& options);
-  ~NativeCudaBackend() override;
 
   BackendKind kind() const override { return BackendKind::native; }
   void run(const Request& request) override { run_group({&request, 1}); }
@@ -26,40 +24,35 @@ class NativeCudaBackend : public Backend {
   void run_group(std::span<const Request> requests) override;
   std::shared_ptr<detail::Operation> start_group(std::span<const Request> requests) override;
   Choice choice(const Request& request) const override;
-  std::size_t arena_bytes() const override { return team_.layout.bytes; }
+  std::size_t arena_bytes() const override { return team().layout.bytes; }
   std::pair<std::shared_ptr<detail::SegmentOwner>, void*> allocate(Bootstrap& bootstrap, std::size_t bytes) override;
+  std::shared_ptr<detail::SegmentOwner> register_memory(Bootstrap& bootstrap, void* memory, std::size_t bytes) override;
+  void copy(void* to, const void* from, std::size_t bytes) override { device_->copy(to, from, bytes); }
 
   /// Throws if a kernel of this communicator has failed.
   void throw_if_failed();
 
  private:
-  /// Calls that must run in the order issued: all collectives, and the messages of each peer and direction.
-  struct Chain {
-    cudaStream_t stream = nullptr;  ///< of calls that name none
-    cudaEvent_t last = nullptr;     ///< the end of the last call
-    bool used = false;
-  };
-
-  void prepare_arena(Bootstrap& bootstrap);
+  const Team& team() const { return team_->team(); }
+  int ranks() const { return team_->ranks(); }
   Plan plan_for(const Request& request) const;
+  int blocks_for(const Request& request, const Plan& plan) const;
   Call call_for(const Request& request, const Plan& plan, int blocks);
   std::size_t chain_of(const Request& request) const;
-  Chain& chain(std::size_t index);
-  /// Enqueues the requests (one collective, or messages) and returns the stream they went to.
-  cudaStream_t enqueue(std::span<const Request> requests);
+  /// Enqueues the requests (one collective, or messages) on `stream`; null: on one of its own, which it returns.
+  cudaStream_t enqueue(std::span<const Request> requests, cudaStream_t stream);
   void launch_requests(std::span<const Request> requests, cudaStream_t stream);
   void copy_alone(const Request& request, cudaStream_t stream);
+  std::shared_ptr<detail::SegmentOwner> enter_in_table(Bootstrap& bootstrap, std::shared_ptr<SharedSegment> segment);
 
   detail::SessionState& session_;
   std::vector<int> members_;  ///< the session's rank of each rank
   RankSet everyone_;          ///< of them
   std::shared_ptr<detail::DeviceSession> device_;
   CommunicatorOptions options_;
-  std::shared_ptr<SharedSegment> arena_;
-  Team team_;
-  Reports reports_;
-  std::vector<Chain> chains_;
-  std::uint64_t calls_ = 0;  ///< collectives so far
+  std::shared_ptr<CudaTeam> team_;
+  unsigned long long kept_with_ = 0;  ///< the newest capture whose graph keeps the team
+  std::uint64_t calls_ = 0;           ///< collectives so far
   std::shared_ptr<const Error> error_;
 };
 

@@ -3,6 +3,8 @@
 #include <cuda_runtime_api.h>
 
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -12,6 +14,8 @@
 #include "collectives/agree.hpp"
 #include "collectives/bootstrap.hpp"
 #include "collectives/error.hpp"
+#include "collectives/residency_cuda.hpp"
+#include "collectives/retired_cuda.hpp"
 
 namespace tutti::detail {
 
@@ -45,20 +49,40 @@ void together(Bootstrap& bootstrap, const Work& work) {
   agree(bootstrap, code, trouble);
 }
 
+/// Where the ranks of a session run, as its set-up found.
+struct DevicePlan {
+  int device = 0;           ///< this rank's, by its number in this process
+  int ranks_here = 1;       ///< ranks on the fullest GPU
+  std::vector<int> peers;   ///< threads: the devices of all ranks, each once; else this rank's alone
+  bool own_kernels = true;  ///< tutti's, not NCCL's
+};
+
 class DeviceSession {
  public:
-  /// Takes device `device`, which no other rank has. Collective; throws on all ranks alike.
-  DeviceSession(Bootstrap& bootstrap, int device, std::chrono::nanoseconds timeout);
+  /// Collective; throws on all ranks alike.
+  DeviceSession(Bootstrap& bootstrap, const DevicePlan& plan, std::chrono::nanoseconds timeout);
   ~DeviceSession();
   DeviceSession(const DeviceSession&) = delete;
   DeviceSession& operator=(const DeviceSession&) = delete;
 
-  int device() const { return device_; }
-  /// Blocks of the kernels that each rank's device holds at once, at least.
-  int resident_blocks() const { return resident_blocks_; }
+  int device() const { return plan_.device; }
+  /// The devices whose kernels reach memory of this rank by its pointers.
+  const std::vector<int>& peers() const { return plan_.peers; }
+  bool virtual_memory() const { return virtual_memory_; }  ///< segments are made of it
   std::chrono::nanoseconds timeout() const { return timeout_; }
   /// A stream for set-up: it does not wait for the default stream, nor for calls in flight.
   cudaStream_t quiet() const { return quiet_; }
+  /// Makes `stream` wait for what the legacy default stream holds. Streams that collectives run on are not ordered with
+  /// it by CUDA itself: where ranks share a GPU in one process, a default stream that then waited for one rank's
+  /// collective would hold up what another rank does before its own.
+  void follow_default(cudaStream_t stream);
+  /// Copies after what the default stream holds, and waits for the end.
+  void copy(void* to, const void* from, std::size_t bytes);
+
+  /// Takes a part of the blocks for a communicator of the ranks of `bootstrap`, the same on all. Collective; throws
+  /// ErrorCode::unsupported on all alike if there is not one block for each of its calls.
+  Blocks reserve_blocks(Bootstrap& bootstrap);
+  void give_back(const Blocks& blocks, int ranks);
 
   /// [segment][rank] in device memory, for the kernels.
   char* const* segments() const { return segments_; }
@@ -67,47 +91,41 @@ class DeviceSession {
   /// Clears that: at once, or if a call is in flight, which may still look it up, with what is put aside.
   void withdraw(int segment);
 
-  // Mapping, closing and freeing memory may wait for all kernels of the device, and a kernel may wait for a peer: one
-  // that then waits for this rank would wait for ever. So they happen only while no rank has a call in flight, and what
-  // is destroyed meanwhile is put aside for then.
-
   /// An event for the end of the newest call of some order; until `drop_end`, a call is in flight while it is pending.
   cudaEvent_t make_end();
   void drop_end(cudaEvent_t end);
   /// Throws ErrorCode::invalid_argument, alike on all ranks, if a call of the session is in flight on any; `what` names
-  /// what needs that none is. Collective.
-  void expect_idle(Bootstrap& bootstrap, const char* what);
+  /// what needs that none is. Then closes and frees what is put aside. `members` has the session's rank of each rank of
+  /// `bootstrap`. Collective.
+  void expect_idle(Bootstrap& bootstrap, std::span<const int> members, const char* what);
 
+  RetiredMemory& retired() { return retired_; }
+  /// This rank's mapping of a peer's memory, made by `map` unless it is there already: for memory of the caller, which
+  /// may be registered several times.
+  RetiredMemory::Thing mapping_of(int session_rank, std::uint64_t memory,
+                                  const std::function<RetiredMemory::Thing()>& map);
   std::uint64_t next_serial() { return ++serial_; }
-  /// Puts a rank's side of the allocation of that serial aside: its share, and its mappings of the peers'. The share is
-  /// freed once every rank has closed its mappings.
-  void retire(std::uint64_t serial, void* share, std::vector<void*> mappings);
-  /// Puts pinned host memory aside.
-  void retire_host(void* memory);
-  /// Closes and frees what can be. After `expect_idle`. Collective.
-  void free_retired(Bootstrap& bootstrap);
 
  private:
-  struct Retired {
-    std::uint64_t serial;
-    void* share;
-    std::vector<void*> mappings;
-  };
   bool is_busy();  ///< under the mutex
   void close_retired();
+  void release();
 
-  int device_;
-  int ranks_;
-  int resident_blocks_ = 0;
+  DevicePlan plan_;
+  int session_ranks_;
+  int free_blocks_ = 0;
+  bool virtual_memory_ = false;
   std::chrono::nanoseconds timeout_;
   cudaStream_t quiet_ = nullptr;
+  cudaStream_t copies_ = nullptr;
+  cudaEvent_t default_ = nullptr;  ///< what the default stream holds
   char** segments_ = nullptr;
   std::uint64_t serial_ = 0;
+  RetiredMemory retired_;
   std::mutex mutex_;  // of what follows: segments are destroyed by any thread
   std::vector<cudaEvent_t> ends_;
-  std::vector<Retired> retired_;
-  std::vector<void*> retired_host_;
   std::vector<int> retired_segments_;
+  std::map<std::pair<int, std::uint64_t>, std::weak_ptr<void>> mappings_;
 };
 
 }  // namespace tutti::detail

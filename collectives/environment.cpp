@@ -16,7 +16,7 @@ namespace {
 
 std::string_view device_asked_for() {
   const char* const device = std::getenv("TUTTI_DEVICE");
-  return device && *device ? device : "cpu";
+  return device && *device ? device : "auto";
 }
 
 }  // namespace
@@ -25,9 +25,8 @@ BackendKind default_backend() {
   const char* const name = std::getenv("TUTTI_BACKEND");
   if (!name || !*name) return BackendKind::native;
   const auto kind = parse_backend(name);
-  if (!kind || *kind == BackendKind::nccl)
-    throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_BACKEND is '{}'{}; use auto, native or mpi", name,
-                                                         kind ? ", which is not in this version" : ""));
+  if (!kind)
+    throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_BACKEND is '{}'; use auto, native, mpi or nccl", name));
   return *kind == BackendKind::automatic ? BackendKind::native : *kind;
 }
 
@@ -42,23 +41,27 @@ void let_rank_0_speak() {
 }
 
 std::string environment_fault() {
+  BackendKind backend = BackendKind::native;
   try {
-    default_backend();
+    backend = default_backend();
     default_timeout_s();
   } catch (const Error& error) {
     return error.what();
   }
   const std::string_view device = device_asked_for();
-  if (device == "gpu") return fmt::format("TUTTI_DEVICE is gpu, but {}", kNeedsCpu);
-  if (device != "cpu" && device != "auto")
-    return fmt::format("TUTTI_DEVICE is '{}'; use cpu or auto, or unset it", device);
+  if (device != "cpu" && device != "gpu" && device != "auto")
+    return fmt::format("TUTTI_DEVICE is '{}'; use cpu, gpu or auto, or unset it", device);
+  const std::string lack = lack_of_gpu();
+  if (device == "gpu" && !lack.empty())
+    return fmt::format("TUTTI_DEVICE is gpu, but {}; TUTTI_DEVICE=cpu runs on the CPU", lack);
+  if (backend == BackendKind::nccl && (device == "cpu" || !lack.empty()))
+    return fmt::format("TUTTI_BACKEND is nccl, which needs GPUs, but {}; use native or mpi on the CPU",
+                       device == "cpu" ? "TUTTI_DEVICE is cpu" : lack);
   return "";
 }
 
 std::string why_on_cpu() {
   if (const std::string lack = lack_of_gpu(); !lack.empty()) return lack;
-  if (const char* const device = std::getenv("TUTTI_DEVICE"); !device || !*device)
-    return "TUTTI_DEVICE is not set, which means the CPU";
   return device_asked_for() == "cpu" ? "TUTTI_DEVICE is cpu" : "no GPU for each rank";
 }
 

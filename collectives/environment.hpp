@@ -11,8 +11,8 @@ int launched_rank();
 /// ends the job as soon as one process leaves with a failure, which would cut rank 0 short.
 void let_rank_0_speak();
 
-/// Why a program that keeps its data in the CPU's memory cannot run with what TUTTI_BACKEND, TUTTI_TIMEOUT and
-/// TUTTI_DEVICE hold: one line that says what to do; empty if it can. Local, starts nothing, never throws.
+/// Why a session cannot be with what TUTTI_BACKEND, TUTTI_TIMEOUT and TUTTI_DEVICE hold here: one line that says what
+/// to do; empty if it may. Local, starts nothing, never throws.
 std::string environment_fault();
 
 /// Why sessions of the native backend run on the CPU here, in a few words: no CUDA in this build, no driver, or what

@@ -13,11 +13,13 @@ struct CommunicatorState;
 class DeviceSession;
 }  // namespace detail
 
-/// The GPU side of a session, or null if its ranks shall run on the CPU; the same on all ranks. TUTTI_DEVICE decides:
-/// "cpu" (or unset); "gpu": throws on all ranks alike if a rank cannot have a GPU of its own that reaches all others;
-/// "auto": then falls back to the CPU, which rank 0 says on stderr. Rank r takes the only GPU that its process sees,
-/// else GPU r, and makes it the calling thread's current device. Collective.
-std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std::chrono::nanoseconds timeout);
+/// The GPU side of a session of backend native or nccl, or null if its ranks shall run on the CPU; the same on all
+/// ranks. TUTTI_DEVICE decides: "cpu"; "gpu": throws on all ranks alike if a rank cannot have a GPU that reaches all
+/// others; "auto", or unset: then falls back to the CPU, which rank 0 says on stderr for "auto". nccl needs GPUs, one
+/// for each rank. Ranks take the GPUs that they see so that as few as can be share one, which rank 0 says if it
+/// happens; the rank's GPU becomes the calling thread's current device. Collective.
+std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, BackendKind backend,
+                                                      std::chrono::nanoseconds timeout);
 
 /// The native backend on GPUs, for a session that has a device session. Collective; throws on all ranks alike.
 /// The communicator's session and bootstrap outlive the backend. Pointers given to its calls are of device memory; a

@@ -11,30 +11,38 @@
 
 namespace tutti {
 
-DeviceWish agreed_device_wish(Bootstrap& bootstrap) {
+DeviceWish agreed_device_wish(Bootstrap& bootstrap, BackendKind backend) {
   const char* const asked = std::getenv("TUTTI_DEVICE");
-  // Unset: programs of this version keep their data in the CPU's memory, which kernels on a GPU cannot reach.
-  const std::string_view name = asked && *asked ? asked : "cpu";
-  DeviceWish wish = DeviceWish::cpu;
+  const std::string_view name = asked ? asked : "";
+  DeviceWish wish = DeviceWish::unset;
   std::string trouble;
-  if (name == "gpu")
+  if (name == "cpu")
+    wish = DeviceWish::cpu;
+  else if (name == "gpu")
     wish = DeviceWish::gpu;
   else if (name == "auto")
     wish = DeviceWish::automatic;
-  else if (name != "cpu")
+  else if (!name.empty())
     trouble = fmt::format("TUTTI_DEVICE is '{}'; use cpu, gpu or auto", name);
   agree(bootstrap, ErrorCode::invalid_argument, trouble);
   const std::vector<DeviceWish> wishes = bootstrap.all_gather(wish);
+  const auto meaning = [](DeviceWish of) { return of == DeviceWish::unset ? DeviceWish::automatic : of; };
   for (std::size_t r = 1; r < wishes.size(); ++r)
-    if (wishes[r] != wishes[0])
+    if (meaning(wishes[r]) != meaning(wishes[0]))
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("TUTTI_DEVICE differs between ranks 0 and {}; give all the same", r));
+  if (wish == DeviceWish::cpu && backend == BackendKind::nccl)
+    throw Error(ErrorCode::unsupported, "backend nccl needs GPUs, but TUTTI_DEVICE is cpu; use native or mpi there");
   return wish;
 }
 
-std::shared_ptr<detail::DeviceSession> without_gpu(Bootstrap& bootstrap, DeviceWish wish, const std::string& why_not) {
+std::shared_ptr<detail::DeviceSession> without_gpu(Bootstrap& bootstrap, BackendKind backend, DeviceWish wish,
+                                                   const std::string& why_not) {
+  if (backend == BackendKind::nccl)
+    throw Error(ErrorCode::unsupported, fmt::format("backend nccl: {}. native and mpi run on the CPU", why_not));
   if (wish == DeviceWish::gpu) throw Error(ErrorCode::unsupported, why_not + ". TUTTI_DEVICE=cpu runs on the CPU");
-  if (bootstrap.rank() == 0) std::fprintf(stderr, "tutti: running on the CPU: %s\n", why_not.c_str());
+  if (wish == DeviceWish::automatic && bootstrap.rank() == 0)
+    std::fprintf(stderr, "tutti: running on the CPU: %s\n", why_not.c_str());
   return nullptr;
 }
 

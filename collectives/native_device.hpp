@@ -1,4 +1,4 @@
-// Where a session asks the native backend to run.
+// Where a session asks to run.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,14 +8,21 @@
 
 namespace tutti {
 
-/// What TUTTI_DEVICE asks for; cpu if it is unset.
-enum class DeviceWish { cpu, gpu, automatic };
+/// What TUTTI_DEVICE asks for.
+enum class DeviceWish {
+  cpu,
+  gpu,
+  automatic,  ///< "auto": a fall-back to the CPU is worth a word
+  unset,      ///< the same, without a word
+};
 
-/// Throws ErrorCode::invalid_argument, alike on all ranks, if it has another value or not the same on all. Collective.
-DeviceWish agreed_device_wish(Bootstrap& bootstrap);
+/// Throws ErrorCode::invalid_argument, alike on all ranks, if it has another value or not the same on all, and
+/// ErrorCode::unsupported if it is cpu and the backend nccl. Collective.
+DeviceWish agreed_device_wish(Bootstrap& bootstrap, BackendKind backend);
 
 /// For ranks that wished for a GPU and cannot have one, which `why_not` says, the same text on all: throws
-/// ErrorCode::unsupported if they must have it, else says so on rank 0's stderr and returns null.
-std::shared_ptr<detail::DeviceSession> without_gpu(Bootstrap& bootstrap, DeviceWish wish, const std::string& why_not);
+/// ErrorCode::unsupported if they must have it, else returns null, and says so on rank 0's stderr if asked for "auto".
+std::shared_ptr<detail::DeviceSession> without_gpu(Bootstrap& bootstrap, BackendKind backend, DeviceWish wish,
+                                                   const std::string& why_not);
 
 }  // namespace tutti

@@ -5,10 +5,11 @@
 
 namespace tutti {
 
-std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, std::chrono::nanoseconds) {
-  const DeviceWish wish = agreed_device_wish(bootstrap);
+std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, BackendKind backend,
+                                                      std::chrono::nanoseconds) {
+  const DeviceWish wish = agreed_device_wish(bootstrap, backend);
   if (wish == DeviceWish::cpu) return nullptr;
-  return without_gpu(bootstrap, wish, lack_of_gpu() + "; build it where nvcc is found");
+  return without_gpu(bootstrap, backend, wish, lack_of_gpu() + "; build it where nvcc is found");
 }
 
 std::unique_ptr<Backend> native_cuda_backend(const detail::CommunicatorState&, const CommunicatorOptions&) {

@@ -1,4 +1,4 @@
-// The native backend's calls as named ranges in a profiler's time line (NVTX).
+// The calls of backends on GPUs as named ranges in a profiler's time line (NVTX).
 #pragma once
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
@@ -6,20 +6,19 @@
 #include <array>
 #include <span>
 
-#include "collectives/choose.hpp"
+#include "collectives/backend.hpp"
 
 namespace tutti {
 
 /// The range of a call on the calling thread: its enqueuing and, if the call waits, its end.
 class CallRange {
  public:
-  /// "all_reduce two_shot 4096 bytes" or "group of 3 messages".
-  CallRange(std::span<const Request> requests, const Plan& plan) {
+  /// "all_reduce two_shot 4096 bytes" or "group of 3 messages". `how`: the algorithm, or whose.
+  CallRange(std::span<const Request> requests, const char* how) {
     std::array<char, 64> name{};  // the rest of a longer one is cut off
     const auto end = name.size() - 1;
     if (requests.size() == 1)
-      fmt::format_to_n(name.data(), end, "{} {} {} bytes", name_of(requests[0].collective), name_of(plan.algorithm),
-                       requests[0].bytes());
+      fmt::format_to_n(name.data(), end, "{} {} {} bytes", name_of(requests[0].collective), how, requests[0].bytes());
     else
       fmt::format_to_n(name.data(), end, "group of {} messages", requests.size());
     nvtxRangePushA(name.data());

@@ -2,111 +2,116 @@
 
 #include <fmt/format.h>
 
+#include "collectives/mapped_segment_cuda.hpp"
+#include "collectives/streams_cuda.hpp"
+#include "collectives/virtual_memory_cuda.hpp"
 #include "kernels/views.hpp"
 
 namespace tutti {
 namespace {
 
 using detail::check_cuda;
+using detail::DeviceSession;
+using Thing = MappedSegment::Thing;
 
-/// What a rank hands out: a handle for other processes, a pointer for threads of its own.
+/// What a rank hands out.
 struct Offered {
-  cudaIpcMemHandle_t handle;
-  char* pointer;
   std::size_t bytes;
+  std::size_t whole;          ///< of the allocation
+  char* pointer;              ///< for threads
+  cudaIpcMemHandle_t handle;  ///< of the allocation, for processes
 };
 
-class DeviceSegment : public SharedSegment {
- public:
-  DeviceSegment(Bootstrap& bootstrap, std::shared_ptr<detail::DeviceSession> device, std::size_t bytes)
-      : device_(std::move(device)),
-        serial_(device_->next_serial()),
-        rank_(bootstrap.rank()),
-        by_handle_(!bootstrap.shares_memory()),
-        bases_(static_cast<std::size_t>(bootstrap.size())) {
-    const detail::OnDevice current(device_->device());
-    Offered mine{};
-    mine.bytes = bytes;
-    try {
-      detail::together(bootstrap, [&] { offer(mine); });
-      offered_ = bootstrap.all_gather(mine);
-      detail::together(bootstrap, [&] { map(); });
-    } catch (...) {
-      let_go();
-      throw;
-    }
+/// A handle names a whole allocation of the driver, which hands out small ones together: none is shared then.
+constexpr std::size_t kWhole = std::size_t{2} << 20;
+
+[[noreturn]] void refuse(int device, std::size_t bytes, const std::string& why) {
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  throw Error(ErrorCode::system, fmt::format("GPU {} cannot give {} bytes; {} of {} are free{}{}", device, bytes, free,
+                                             total, why.empty() ? "" : ": ", why));
+}
+
+/// The memory is zeroed and that has ended before anyone learns where it is.
+void clear(DeviceSession& device, void* memory, std::size_t bytes) {
+  check_cuda(cudaMemsetAsync(memory, 0, bytes, device.quiet()), "cudaMemsetAsync");
+  check_cuda(cudaStreamSynchronize(device.quiet()), "cudaStreamSynchronize");
+}
+
+Thing make_by_malloc(DeviceSession& device, bool by_handle, Offered& mine) {
+  void* memory = nullptr;
+  if (mine.bytes > SIZE_MAX - kWhole || cudaMalloc(&memory, ceil_div(mine.bytes, kWhole) * kWhole) != cudaSuccess) {
+    cudaGetLastError();
+    refuse(device.device(), mine.bytes, "");
   }
-  ~DeviceSegment() override { let_go(); }
+  Thing owner(memory, [](void* at) { cudaFree(at); });
+  clear(device, memory, mine.bytes);
+  mine.pointer = static_cast<char*>(memory);
+  if (by_handle) check_cuda(cudaIpcGetMemHandle(&mine.handle, memory), "cudaIpcGetMemHandle");
+  return owner;
+}
 
-  char* base(int rank) const override { return bases_[static_cast<std::size_t>(rank)]; }
-  std::size_t bytes(int rank) const override { return offered_[static_cast<std::size_t>(rank)].bytes; }
-
- private:
-  /// The memory is zeroed and that has ended before anyone learns where it is.
-  void offer(Offered& mine) {
-    if (mine.bytes == 0) return;
-    // A handle names a whole allocation of the driver, which hands out small ones together: none is shared then.
-    constexpr std::size_t kWhole = std::size_t{2} << 20;
-    if (mine.bytes > SIZE_MAX - kWhole ||
-        cudaMalloc(reinterpret_cast<void**>(&own_), ceil_div(mine.bytes, kWhole) * kWhole) != cudaSuccess) {
-      own_ = nullptr;
-      cudaGetLastError();
-      std::size_t free = 0, total = 0;
-      cudaMemGetInfo(&free, &total);
-      throw Error(ErrorCode::system, fmt::format("GPU {} cannot give {} bytes; {} of {} are free", device_->device(),
-                                                 mine.bytes, free, total));
-    }
-    check_cuda(cudaMemsetAsync(own_, 0, mine.bytes, device_->quiet()), "cudaMemsetAsync");
-    check_cuda(cudaStreamSynchronize(device_->quiet()), "cudaStreamSynchronize");
-    mine.pointer = own_;
-    if (by_handle_) check_cuda(cudaIpcGetMemHandle(&mine.handle, own_), "cudaIpcGetMemHandle");
+Thing make_virtual(DeviceSession& device, bool shareable, Offered& mine, Descriptor& descriptor) {
+  std::shared_ptr<VirtualMemory> memory;
+  try {
+    memory = VirtualMemory::make(device.device(), mine.bytes, shareable, device.peers());
+  } catch (const Error& error) {
+    refuse(device.device(), mine.bytes, error.what());
   }
-
-  void map() {
-    for (std::size_t r = 0; r < bases_.size(); ++r) {
-      const Offered& theirs = offered_[r];
-      if (static_cast<int>(r) == rank_ || !by_handle_ || theirs.bytes == 0) {
-        bases_[r] = theirs.pointer;
-        continue;
-      }
-      void* mapped = nullptr;
-      const cudaError_t result = cudaIpcOpenMemHandle(&mapped, theirs.handle, cudaIpcMemLazyEnablePeerAccess);
-      if (result != cudaSuccess) {
-        cudaGetLastError();
-        throw Error(ErrorCode::system,
-                    fmt::format("GPU {} cannot map the memory of rank {}: {}. Between containers, CUDA IPC needs a "
-                                "common IPC and PID namespace",
-                                device_->device(), r, cudaGetErrorString(result)));
-      }
-      bases_[r] = static_cast<char*>(mapped);
-    }
-  }
-
-  /// Retired even without memory of its own: the peers free theirs once every rank has.
-  void let_go() {
-    std::vector<void*> mappings;
-    for (std::size_t r = 0; r < bases_.size(); ++r)
-      if (by_handle_ && static_cast<int>(r) != rank_ && bases_[r]) mappings.push_back(bases_[r]);
-    device_->retire(serial_, own_, std::move(mappings));
-  }
-
-  std::shared_ptr<detail::DeviceSession> device_;
-  std::uint64_t serial_;
-  int rank_;
-  bool by_handle_;
-  char* own_ = nullptr;
-  std::vector<Offered> offered_;
-  std::vector<char*> bases_;
-};
+  clear(device, memory->base(), mine.bytes);
+  mine.pointer = memory->base();
+  mine.whole = memory->bytes();
+  if (shareable) descriptor = memory->share();
+  return memory;
+}
 
 }  // namespace
 
-std::shared_ptr<SharedSegment> allocate_device_segment(Bootstrap& bootstrap,
-                                                       std::shared_ptr<detail::DeviceSession> device,
+std::shared_ptr<SharedSegment> allocate_device_segment(const Members& members, std::shared_ptr<DeviceSession> device,
                                                        std::size_t bytes) {
-  device->expect_idle(bootstrap, "a communicator is made, or memory allocated,");
-  device->free_retired(bootstrap);
-  return std::make_shared<DeviceSegment>(bootstrap, std::move(device), bytes);
+  Bootstrap& bootstrap = members.bootstrap;
+  const detail::OnDevice current(device->device());
+  const detail::BesideCaptures beside;
+  device->expect_idle(bootstrap, members.session_ranks, "a communicator is made, or memory allocated,");
+  const bool threads = bootstrap.shares_memory(), is_virtual = device->virtual_memory();
+  const int me = bootstrap.rank();
+  auto segment = std::make_shared<MappedSegment>(members, device);
+
+  Offered mine{};
+  mine.bytes = bytes;
+  Thing own;
+  Descriptor descriptor;
+  detail::together(bootstrap, [&] {
+    if (bytes == 0) return;
+    own = is_virtual ? make_virtual(*device, !threads, mine, descriptor) : make_by_malloc(*device, !threads, mine);
+  });
+  if (!threads) segment->set_own(me, mine.pointer, bytes, own);
+  const std::vector<Offered> offered = bootstrap.all_gather(mine);
+  std::vector<Thing> handed;
+  std::vector<Descriptor> descriptors;
+  if (threads)
+    handed = hand_over(bootstrap, std::move(own));
+  else if (is_virtual)
+    descriptors = bootstrap.share(descriptor.get());
+
+  detail::together(bootstrap, [&] {
+    for (int r = 0; r < bootstrap.size(); ++r) {
+      const auto at = static_cast<std::size_t>(r);
+      const Offered& theirs = offered[at];
+      if (threads) {
+        segment->set(r, theirs.pointer, theirs.bytes, handed[at]);
+      } else if (r != me && theirs.bytes == 0) {
+        segment->set(r, nullptr, 0, nullptr);
+      } else if (r != me && is_virtual) {
+        auto memory = VirtualMemory::from_descriptor(descriptors[at].get(), theirs.whole, device->device());
+        segment->set(r, memory->base(), theirs.bytes, memory);
+      } else if (r != me) {
+        Thing mapping = open_by_handle(theirs.handle, device->device(), r);
+        segment->set(r, static_cast<char*>(mapping.get()), theirs.bytes, mapping);
+      }
+    }
+  });
+  return segment;
 }
 
 }  // namespace tutti

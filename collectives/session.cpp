@@ -100,7 +100,7 @@ SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions
       backend(agreed_backend(*bootstrap, options)),
       timeout(std::chrono::duration_cast<std::chrono::nanoseconds>(
           std::chrono::duration<double>(Settings(options).timeout_s))),
-      device(backend == BackendKind::native ? device_session(*bootstrap, timeout) : nullptr),
+      device(backend == BackendKind::mpi ? nullptr : device_session(*bootstrap, backend, timeout)),
       on_gpu(device != nullptr),
       segments(bootstrap->size()),
       cores(cores_per_rank(*bootstrap)),
