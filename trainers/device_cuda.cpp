@@ -73,7 +73,10 @@ std::shared_ptr<void> GpuDevice::allocate(std::size_t bytes) {
                             name_, bytes, free, total));
   }
   check_cuda(result, "cudaMalloc");
-  std::shared_ptr<void> owner(memory, [](void* at) { cudaFree(at); });
+  std::shared_ptr<void> owner(memory, [stream = stream_](void* at) {
+    cudaStreamSynchronize(stream);
+    cudaFree(at);
+  });
   zero(memory, bytes);
   return owner;
 }

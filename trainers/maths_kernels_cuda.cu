@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kThreads = 256;
 /// Enough to fill any GPU; loops take the rest.
-constexpr std::size_t kMostBlocks = 2048;
+constexpr std::size_t kMostBlocks = 1024;
 
 /// Blocks for `count` threads.
 unsigned blocks_for(std::size_t count) {
