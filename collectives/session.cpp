@@ -110,7 +110,11 @@ SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions
 }  // namespace detail
 
 Session::Session(const SessionOptions& options)
-    : state_(std::make_shared<detail::SessionState>(mpi_bootstrap(exchange_timeout_s(options)), options)) {}
+    : state_(std::make_shared<detail::SessionState>(process_bootstrap(exchange_timeout_s(options)), options)) {}
+
+Session::Session(const UniqueId& id, int rank, int size, const SessionOptions& options)
+    : state_(std::make_shared<detail::SessionState>(sockets_bootstrap(id, rank, size, exchange_timeout_s(options)),
+                                                    options)) {}
 
 int Session::rank() const { return state_->bootstrap->rank(); }
 int Session::size() const { return state_->bootstrap->size(); }
