@@ -1,20 +1,13 @@
 #include "bench/arguments.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
 
 namespace tutti::bench {
 namespace {
-
-constexpr std::size_t kMostSizes = 1000;
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;
@@ -42,7 +35,8 @@ std::vector<T> names(const char* option, const std::string& list, const char* kn
 std::optional<Operation> parse_operation(const std::string& name) {
   for (int i = 0; i < kOperations; ++i)
     if (name == name_of(static_cast<Operation>(i))) return static_cast<Operation>(i);
-  if (name == "sendrecv") return Operation::send_recv;  // nccl-tests' name
+  if (name == "sendrecv") return Operation::send_recv;  // nccl-tests' names
+  if (name == "alltoall") return Operation::all_to_all;
   return std::nullopt;
 }
 
@@ -88,69 +82,84 @@ double factor_argument(const std::string& text) {
   return factor;
 }
 
-// Whether a file can be written there, or made. Opens nothing: a pipe would wait for its reader. Follows links.
-bool writable(const std::string& name) {
-  struct stat found {};
-  if (stat(name.c_str(), &found) == 0)
-    return (S_ISREG(found.st_mode) || S_ISCHR(found.st_mode)) && access(name.c_str(), W_OK) == 0;
-  if (errno != ENOENT) return false;
-  std::error_code fault;
-  std::filesystem::path path = name;
-  while (std::filesystem::is_symlink(std::filesystem::symlink_status(path, fault))) {
-    const std::filesystem::path target = std::filesystem::read_symlink(path, fault);
-    if (fault) return false;
-    path = path.parent_path() / target;
+const std::string& operation_names() {
+  static const std::string names = [] {
+    std::string list;
+    for (int i = 0; i < kOperations; ++i) list.append(name_of(static_cast<Operation>(i))).append(", ");
+    return list.append("or all");
+  }();
+  return names;
+}
+
+const std::string& algorithm_names() {
+  static const std::string names = [] {
+    std::string list;
+    for (int i = 0; i < kAlgorithms; ++i) list.append(name_of(static_cast<Algorithm>(i))).append(", ");
+    return list.append("or all");
+  }();
+  return names;
+}
+
+// "all" stands for every algorithm but auto.
+std::vector<Algorithm> algorithm_argument(const std::string& list, bool* all) {
+  std::string every;
+  for (int i = 1; i < kAlgorithms; ++i) every.append(i > 1 ? "," : "").append(name_of(static_cast<Algorithm>(i)));
+  std::string expanded;
+  for (const std::string& name : split(list)) {
+    *all = *all || name == "all";
+    expanded.append(",").append(name == "all" ? every : name);
   }
-  if (!path.has_filename()) return false;
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  return std::filesystem::is_directory(folder, fault) && access(folder.c_str(), W_OK | X_OK) == 0;
+  return names<Algorithm>("--algorithm", expanded.substr(1), algorithm_names().c_str(),
+                          [](const std::string& name) { return parse_algorithm(name); });
 }
 
 const char* const kExamples = R"(examples (sizes take K, M and G):
   tutti -n 2 bench all_reduce -b 8 -e 64M -f 2 --backend native,mpi
   tutti -n 4 bench all -e 1M --memory peer-mapped --json result.json
   tutti -n 4 bench all_reduce -b 1M -e 8M -i 1M --algorithm auto,ring,two_shot
+  tutti -n 3 bench gather --algorithm all --costs
   tutti bench broadcast -r 1 -d f64 --steady
 
 Every row is one contender at one size: time of a call (median of the rounds; in each round the slowest rank counts),
 algbw = bytes / time, busbw = algbw made comparable between collectives (nccl-tests' definition), #wrong = wrong
-elements, ratio = mpi's time / this row's time in the same round (median, with its 95 % interval). All contenders take
-turns on the same buffers within one run. Unless --steady is given, every rank rewrites its input before each call and
-reads its whole output after it, outside the measured time above 4 KiB.
+elements, ratio = the time of mpi (on GPUs: nccl) / this row's time in the same round (median, with its 95 % interval).
+All contenders take turns on the same buffers within one run. Unless --steady is given, every rank rewrites its input
+before each call and reads its whole output after it, outside the measured time (on CPUs only above 4 KiB).
 
 environment:
   TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
-  TUTTI_DEVICE    cpu; this version's bench runs on the CPU only [cpu]
+  TUTTI_DEVICE    where native runs: cpu, gpu, or auto (GPUs if every rank can have one) [auto]
   TUTTI_BACKEND   what other programs of tutti use; here --backend decides)";
 
 }  // namespace
 
 BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   std::string operations, first, last, step, factor, type, op, root = "0", check = "1", calls, warm_up, rounds, ranks;
-  std::string backends = "native,mpi", memories = "peer-mapped,any", algorithms = "auto", in_place = "out";
+  std::string backends, memories = "peer-mapped,any", algorithms = "auto", in_place = "out";
   BenchArguments result;
 
   CLI::App app("Measures collectives, all contenders in one run.", "tutti bench");
-  app.add_option("COLLECTIVE", operations,
-                 "all_reduce, reduce_scatter, all_gather, broadcast, send_recv, barrier or all; several with commas");
+  app.add_option("COLLECTIVE", operations, operation_names() + "; several with commas");
   app.add_option("-b,--minbytes", first, "smallest size [8]");
   app.add_option("-e,--maxbytes", last, "largest size [64M, or -b if that is larger]");
   app.add_option("-f,--stepfactor", factor, "multiply sizes by this number [2]");
   app.add_option("-i,--stepbytes", step, "or add this size");
-  app.add_option("--backend", backends, "native, mpi; several with commas [native,mpi]");
+  app.add_option("--backend", backends,
+                 "native, mpi (CPUs), nccl (GPUs); several with commas [native and the other one of the device]");
   app.add_option("--memory", memories, "peer-mapped, any; several with commas [both]");
   app.add_option("--algorithm", algorithms,
-                 "of native: auto, ring, one_shot, two_shot, direct; several with commas [auto]");
+                 "of native: " + algorithm_names() + " (all that the collective has); several with commas [auto]");
   app.add_option("--in-place", in_place, "out (separate buffers), in, or both [out]");
   app.add_option("-d,--datatype", type, "f32, f64, f16, bf16, i8, u8, i32, u32, i64, u64 [f32]");
   app.add_option("-o,--op", op, "sum, prod, min, max, avg [sum]");
-  app.add_option("-r,--root", root, "root of broadcast [0]");
+  app.add_option("-r,--root", root, "root of broadcast, reduce, gather and scatter: a rank, or all in turn [0]");
   app.add_option("-c,--check", check,
                  "1: compare every result bit for bit (with --steady: of one call before measuring), 0: do not [1]");
   app.add_option("-n,--iters", calls, "calls per round [as many as fill about 15 ms]");
   app.add_option("-w,--warmup_iters", warm_up, "calls before measuring [2]");
   app.add_option("--rounds", rounds, "rounds per size [15]");
   app.add_flag("--steady", result.steady, "leave the buffers alone between calls, as OSU and nccl-tests do");
+  app.add_flag("--costs", result.costs, "show what native's algorithms cost: steps, bytes on the wire");
   app.add_option("--json", result.json, "also write the rows to this file");
   app.add_flag("--check-arguments", result.check_only)->group("");
   app.add_option("--ranks", ranks)->group("");
@@ -169,22 +178,19 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   if (operations == "all")
     for (int i = 0; i < kOperations; ++i) result.operations.push_back(static_cast<Operation>(i));
   else
-    result.operations = names<Operation>(
-        "collective", operations, "all_reduce, reduce_scatter, all_gather, broadcast, send_recv, barrier, or all",
-        parse_operation);
-  result.backends = names<BackendKind>("--backend", backends, "native, mpi", [](const std::string& name) {
-    const auto kind = parse_backend(name);
-    if (kind == BackendKind::nccl) throw ArgumentError("--backend nccl: not in this version; use native, mpi");
-    return kind == BackendKind::automatic ? std::nullopt : kind;
-  });
+    result.operations = names<Operation>("collective", operations, operation_names().c_str(), parse_operation);
+  if (app.get_option("--backend")->count() > 0)
+    result.backends = names<BackendKind>("--backend", backends, "native, mpi, nccl", [](const std::string& name) {
+      const auto kind = parse_backend(name);
+      return kind == BackendKind::automatic ? std::nullopt : kind;
+    });
   result.memories = names<MemoryKind>("--memory", memories, "peer-mapped, any",
                                       [](const std::string& name) -> std::optional<MemoryKind> {
                                         if (name == name_of(MemoryKind::peer_mapped)) return MemoryKind::peer_mapped;
                                         if (name == name_of(MemoryKind::any)) return MemoryKind::any;
                                         return std::nullopt;
                                       });
-  result.algorithms = names<Algorithm>("--algorithm", algorithms, "auto, ring, one_shot, two_shot, direct",
-                                       [](const std::string& name) { return parse_algorithm(name); });
+  result.algorithms = algorithm_argument(algorithms, &result.all_algorithms);
   if (in_place == "both")
     result.in_place = {false, true};
   else if (in_place == "in" || in_place == "out" || in_place == "out,in" || in_place == "in,out")
@@ -212,7 +218,7 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   if (result.range.sizes(kMostSizes).size() > kMostSizes)
     throw ArgumentError(fmt::format("more than {} sizes between {} and {}: use a larger -i or -f", kMostSizes,
                                     exact_size(result.range.first), exact_size(result.range.last)));
-  result.root = whole_number("-r", root, 0, 1 << 20);
+  result.root = root == "all" ? kEachRoot : whole_number("-r", root, 0, 1 << 20);
   result.check = whole_number("-c", check, 0, 1) == 1;
   if (given("-n")) result.calls = whole_number("-n", calls, 1, 1000000);
   if (given("-w")) result.warm_up = whole_number("-w", warm_up, 0, 1000000);
@@ -220,70 +226,6 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   if (given("--ranks")) result.ranks = whole_number("--ranks", ranks, 1, 1 << 20);
   if (given("--json") && result.json.empty()) throw ArgumentError("--json '': give a file name");
   return result;
-}
-
-std::vector<Case> cases_of(const BenchArguments& arguments, Operation operation, int ranks, bool in_place) {
-  Case shape;
-  shape.operation = operation;
-  shape.ranks = ranks;
-  shape.type = arguments.type;
-  shape.op = arguments.op;
-  shape.root = arguments.root;
-  shape.in_place = in_place;
-  const bool two_ways =
-      operation != Operation::broadcast && operation != Operation::send_recv && operation != Operation::barrier;
-  if (operation == Operation::send_recv && ranks < 2) return {};
-  if (!two_ways) {
-    if (in_place != arguments.in_place.front()) return {};
-    shape.in_place = false;
-  }
-  if (operation == Operation::barrier) return {case_of(0, shape)};
-  std::vector<Case> cases;
-  for (std::size_t size : arguments.range.sizes(kMostSizes)) {
-    const Case next = case_of(size, shape);
-    if (next.count > 0 && (cases.empty() || cases.back().bytes != next.bytes)) cases.push_back(next);
-  }
-  return cases;
-}
-
-BufferBytes buffers_for(const BenchArguments& arguments, int ranks) {
-  BufferBytes bytes;
-  for (Operation operation : arguments.operations)
-    for (bool in_place : arguments.in_place)
-      for (const Case& c : cases_of(arguments, operation, ranks, in_place)) {
-        bytes.in = std::max(bytes.in, c.in_count() * size_of(c.type));
-        bytes.out = std::max(bytes.out, c.out_count() * size_of(c.type));
-      }
-  return bytes;
-}
-
-void check_bench(const BenchArguments& arguments, int ranks, std::size_t free) {
-  if (arguments.root >= ranks)
-    throw ArgumentError(fmt::format("-r {}: the ranks are 0 to {}", arguments.root, ranks - 1));
-  for (Operation operation : arguments.operations) {
-    if (operation == Operation::send_recv && ranks < 2) {
-      if (arguments.operations.size() > 1) continue;
-      throw ArgumentError("send_recv needs two ranks: tutti -n 2 bench send_recv");
-    }
-    bool any = false;
-    for (bool in_place : arguments.in_place) any = any || !cases_of(arguments, operation, ranks, in_place).empty();
-    if (!any)
-      throw ArgumentError(fmt::format("-e {} is too small: {} of {} at {} ranks needs at least {} bytes",
-                                      exact_size(arguments.range.last), name_of(operation), name_of(arguments.type),
-                                      ranks, least_bytes({operation, ranks, arguments.type})));
-  }
-  const BufferBytes bytes = buffers_for(arguments, ranks);
-  // In floating point: sizes up to 2^63 are legal to ask for.
-  const double needed =
-      (static_cast<double>(bytes.in) + static_cast<double>(bytes.out)) * ranks * arguments.memories.size();
-  if (needed > static_cast<double>(free))
-    throw ArgumentError(
-        fmt::format("-e {} needs {:.0f} bytes ({}) of buffers for {} ranks and {} kind{} of memory, but "
-                    "only {} bytes ({}) are free",
-                    exact_size(arguments.range.last), needed, readable_bytes(needed), ranks, arguments.memories.size(),
-                    arguments.memories.size() > 1 ? "s" : "", free, readable_bytes(static_cast<double>(free))));
-  if (!arguments.json.empty() && !writable(arguments.json))
-    throw ArgumentError(fmt::format("--json '{}': cannot write this file", arguments.json));
 }
 
 }  // namespace tutti::bench

@@ -18,22 +18,27 @@ struct ArgumentError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+inline constexpr int kEachRoot = -1;
+inline constexpr std::size_t kMostSizes = 1000;
+
 struct BenchArguments {
   std::vector<Operation> operations;
-  std::vector<BackendKind> backends = {BackendKind::native, BackendKind::mpi};
+  std::vector<BackendKind> backends;  ///< empty: native, and mpi on CPUs or nccl on GPUs if it can be had
   std::vector<MemoryKind> memories = {MemoryKind::peer_mapped, MemoryKind::any};
-  std::vector<Algorithm> algorithms = {Algorithm::automatic};
+  std::vector<Algorithm> algorithms = {Algorithm::automatic};  ///< each runs the operations that it exists for
+  bool all_algorithms = false;                                 ///< `algorithms` has every one because of "all"
   std::vector<bool> in_place = {false};
   SizeRange range;
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
-  int root = 0;
+  int root = 0;   ///< kEachRoot: every rank in turn
   int calls = 0;  ///< per batch; 0: as many as fill the time of a batch
   int warm_up = 2;
   int rounds = 15;
   bool check = true;
   bool steady = false;
-  std::string json;  ///< file name, or empty
+  bool costs = false;  ///< show steps and wire bytes
+  std::string json;    ///< file name, or empty
 
   std::optional<int> ranks;         ///< --ranks of --check-arguments
   bool check_only = false;          ///< --check-arguments: say whether the arguments are good, and end
@@ -42,20 +47,5 @@ struct BenchArguments {
 
 /// Reads the arguments (without the program's name). Throws ArgumentError.
 BenchArguments parse_bench(const std::vector<std::string>& arguments);
-
-/// The cases of `operation` that `arguments` ask for at `ranks` ranks, one per row of the table, in place or not as
-/// said. Sizes that come to the same after trimming are one case; sizes too small for one element per rank are left
-/// out.
-std::vector<Case> cases_of(const BenchArguments& arguments, Operation operation, int ranks, bool in_place);
-
-/// Bytes of the input and of the output buffer that a rank needs for all cases.
-struct BufferBytes {
-  std::size_t in = 0, out = 0;
-};
-BufferBytes buffers_for(const BenchArguments& arguments, int ranks);
-
-/// What can be checked only when the number of ranks is known: root, sizes, memory (`free` bytes of it), the JSON file.
-/// Throws ArgumentError.
-void check_bench(const BenchArguments& arguments, int ranks, std::size_t free);
 
 }  // namespace tutti::bench

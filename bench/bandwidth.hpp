@@ -5,12 +5,23 @@
 namespace tutti::bench {
 
 /// What is measured. send_recv is a ping-pong between the ranks of a pair.
-enum class Operation { all_reduce, reduce_scatter, all_gather, broadcast, send_recv, barrier };
-inline constexpr int kOperations = 6;
+enum class Operation {
+  all_reduce,
+  reduce_scatter,
+  all_gather,
+  broadcast,
+  reduce,
+  gather,
+  scatter,
+  all_to_all,
+  send_recv,
+  barrier
+};
+inline constexpr int kOperations = 10;
 
 constexpr const char* name_of(Operation operation) {
-  constexpr const char* names[kOperations] = {"all_reduce", "reduce_scatter", "all_gather",
-                                              "broadcast",  "send_recv",      "barrier"};
+  constexpr const char* names[kOperations] = {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
+                                              "gather",     "scatter",        "all_to_all", "send_recv", "barrier"};
   return names[static_cast<int>(operation)];
 }
 
@@ -18,7 +29,8 @@ inline constexpr double kGB = 1e9;
 inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 /// Algorithm bandwidth, bytes/s: the bytes of the size column over the time. The size column means the buffer of a
-/// rank; for reduce_scatter and all_gather the larger one, which holds every rank's part.
+/// rank; where a part belongs to each rank (reduce_scatter, all_gather, gather, scatter, all_to_all) the one that holds
+/// all parts.
 constexpr double algbw(std::size_t bytes, double seconds) {
   return seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
 }
@@ -32,8 +44,12 @@ constexpr double bus_factor(Operation operation, int ranks) {
   switch (operation) {
     case Operation::all_reduce: return 2 * (n - 1) / n;
     case Operation::reduce_scatter:
-    case Operation::all_gather: return (n - 1) / n;
+    case Operation::all_gather:
+    case Operation::gather:
+    case Operation::scatter:
+    case Operation::all_to_all: return (n - 1) / n;
     case Operation::broadcast:
+    case Operation::reduce:
     case Operation::send_recv: return 1;
     case Operation::barrier: return 0;
   }

@@ -1,21 +1,31 @@
 #include "bench/contender.hpp"
 
+#include <algorithm>
+
+#include "bench/algorithms.hpp"
+
 namespace tutti::bench {
 namespace {
 
 class TuttiContender : public Contender {
  public:
-  TuttiContender(Communicator& communicator, Algorithm algorithm) : communicator_(communicator) {
+  TuttiContender(Communicator& communicator, Algorithm algorithm)
+      : communicator_(communicator), native_(communicator.backend() == BackendKind::native) {
     options_.algorithm = algorithm;
   }
 
   std::string backend() const override { return name_of(communicator_.backend()); }
-  std::string asked_algorithm() const override {
-    return communicator_.backend() == BackendKind::native ? name_of(options_.algorithm) : "default";
+  std::string asked_algorithm() const override { return native_ ? name_of(options_.algorithm) : "default"; }
+  bool plays(Operation operation) const override {
+    const std::vector<Algorithm> known = algorithms_of(operation);
+    return options_.algorithm == Algorithm::automatic ||
+           std::find(known.begin(), known.end(), options_.algorithm) != known.end();
   }
-  std::string algorithm(const Case& c) const override {
-    if (communicator_.backend() != BackendKind::native) return "default";
-    return name_of(communicator_.choice(collective_of(c.operation), c.bytes, c.type, c.op, options_).algorithm);
+  std::string algorithm(const Case& c) const override { return native_ ? name_of(choice(c).algorithm) : "default"; }
+  CallCost cost(const Case& c) const override {
+    if (!native_) return {};
+    const Choice chosen = choice(c);
+    return {chosen.steps, chosen.wire_bytes};
   }
 
   void run(const Case& c, const Buffers& b) override {
@@ -24,21 +34,18 @@ class TuttiContender : public Contender {
       case Operation::reduce_scatter: return communicator_.reduce_scatter(b.in, b.out, c.count, c.type, c.op, options_);
       case Operation::all_gather: return communicator_.all_gather(b.in, b.out, c.count, c.type, options_);
       case Operation::broadcast: return communicator_.broadcast(b.in, c.count, c.type, c.root, options_);
+      case Operation::reduce: return communicator_.reduce(b.in, b.out, c.count, c.type, c.op, c.root, options_);
+      case Operation::gather: return communicator_.gather(b.in, b.out, c.count, c.type, c.root, options_);
+      case Operation::scatter: return communicator_.scatter(b.in, b.out, c.count, c.type, c.root, options_);
+      case Operation::all_to_all: return communicator_.all_to_all(b.in, b.out, c.count, c.type, options_);
       case Operation::send_recv: return there_and_back(c, b);
       case Operation::barrier: return communicator_.barrier(options_);
     }
   }
 
  private:
-  static Collective collective_of(Operation operation) {
-    switch (operation) {
-      case Operation::reduce_scatter: return Collective::reduce_scatter;
-      case Operation::all_gather: return Collective::all_gather;
-      case Operation::broadcast: return Collective::broadcast;
-      case Operation::send_recv: return Collective::send;
-      case Operation::barrier: return Collective::barrier;
-      default: return Collective::all_reduce;
-    }
+  Choice choice(const Case& c) const {
+    return communicator_.choice(collective_of(c.operation), c.bytes, c.type, c.op, options_);
   }
 
   void there_and_back(const Case& c, const Buffers& b) {
@@ -50,6 +57,7 @@ class TuttiContender : public Contender {
   }
 
   Communicator& communicator_;
+  bool native_;
   Options options_;
 };
 

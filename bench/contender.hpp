@@ -15,6 +15,12 @@ struct Buffers {
   std::byte* out = nullptr;
 };
 
+/// What a call costs by the formula of its kernel; zeros where there is none.
+struct CallCost {
+  int steps = 0;          ///< the longest chain of messages
+  double wire_bytes = 0;  ///< the most that one rank sends or receives
+};
+
 /// Something that can run the collectives. Every rank has its own object; members are called by all ranks alike.
 class Contender {
  public:
@@ -23,8 +29,11 @@ class Contender {
   virtual std::string backend() const = 0;
   /// The algorithm that was asked for ("auto": the backend chooses).
   virtual std::string asked_algorithm() const = 0;
+  /// Whether that algorithm exists for this operation at all, at some size.
+  virtual bool plays(Operation) const { return true; }
   /// The algorithm that runs `c`.
   virtual std::string algorithm(const Case& c) const = 0;
+  virtual CallCost cost(const Case&) const { return {}; }
   /// Runs `c` once, to its end. Throws tutti::Error on all ranks alike, before anything is changed, if it cannot.
   virtual void run(const Case& c, const Buffers& buffers) = 0;
 };

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "bench/arguments.hpp"
+#include "bench/demo_by_hand.hpp"
 #include "bench/demo_collectives.hpp"
 #include "bench/demo_compare.hpp"
 #include "bench/demo_lecture.hpp"
@@ -40,14 +41,16 @@ const char* const kExamples = R"(examples:
 
 environment:
   TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
-  TUTTI_DEVICE    cpu; this version's demo runs on the CPU only [cpu]
-  TUTTI_BACKEND   of the demo's trainers: native or mpi; the rest shows native, and mpi for comparison [native])";
+  TUTTI_DEVICE    where native runs: cpu, gpu, or auto (GPUs if every rank can have one) [auto]
+  TUTTI_BACKEND   of the demo's trainers: native, mpi or nccl; the rest shows native, and one for comparison [native])";
 
 DemoArguments parse(const std::vector<std::string>& words) {
   DemoArguments result;
-  CLI::App app("The lecture's collectives, its benchmark, and a short bandwidth table.", "tutti demo");
+  CLI::App app("The lecture's collectives, the same by hand, its benchmark, and a short bandwidth table.",
+               "tutti demo");
   app.add_flag("--arrival-order", result.arrival_order, "print as the ranks come, not in rank order");
-  app.add_flag("--collectives-only", result.collectives_only, "end after the lecture's collectives");
+  app.add_flag("--collectives-only", result.collectives_only,
+               "end after the lecture's collectives and the same by hand");
   app.add_flag("--lecture-size", result.lecture_size, "100 M elements per rank, as in the lecture, instead of 16 M");
   auto* threads = app.add_option("--threads", result.threads, "ranks as threads of one process (without the table)");
   app.add_option("--compare", result.compare,
@@ -84,10 +87,11 @@ void check_memory(std::size_t elements, int ranks) {
 
 // The parts of the demo on one rank; false if a result was wrong.
 bool show(Session& session, const DemoArguments& arguments, std::size_t elements) {
-  if (session.on_gpu()) throw ArgumentError(kNeedsCpu);
   InOrder out(session, arguments.arrival_order);
-  out.once(fmt::format("tutti on the CPU ({})\n\n", why_on_cpu()));
+  out.once(fmt::format("tutti on {}\n\n", device_of(session.on_gpu(), this_machine())));
   bool good = show_collectives(session, out);
+  out.once("\n");
+  good = show_by_hand(session, out) && good;
   if (arguments.collectives_only) return good;
   out.once("\n");
   good = show_lecture_benchmark(session, elements, out) && good;

@@ -3,12 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
 
 #include "bench/bandwidth.hpp"
 #include "bench/sizes.hpp"
-#include "bench/statistics.hpp"
+#include "bench/stopwatch.hpp"
+#include "bench/tensor.hpp"
 
 namespace tutti::bench {
 namespace {
@@ -25,30 +24,6 @@ std::string with_commas(std::size_t value) {
 std::string figure(double bytes_per_second, double unit) {
   return bytes_per_second > 0 ? fmt::format("{:.2f}", bytes_per_second / unit) : "-";
 }
-
-class Stopwatch {
- public:
-  Stopwatch(Session& session, Communicator& comm) : session_(session), comm_(comm) {}
-
-  /// Median over the samples of the slowest rank's seconds for `call`; `prepare` runs before each, unmeasured.
-  double time(const std::function<void()>& prepare, const std::function<void()>& call) {
-    std::vector<double> samples;
-    for (int i = 0; i <= kSamples; ++i) {
-      prepare();
-      comm_.barrier();
-      const auto begin = std::chrono::steady_clock::now();
-      call();
-      const double mine = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      const std::vector<double> all = session_.bootstrap_all_gather(mine);
-      if (i > 0) samples.push_back(*std::max_element(all.begin(), all.end()));  // the first was the warm-up
-    }
-    return median(samples);
-  }
-
- private:
-  Session& session_;
-  Communicator& comm_;
-};
 
 std::string row(Operation operation, int ranks, std::size_t in, std::size_t out, double seconds) {
   const bool in_lecture = operation != Operation::all_gather;
@@ -72,8 +47,8 @@ bool show_lecture_benchmark(Session& session, std::size_t elements, InOrder& out
   const auto n = static_cast<std::size_t>(ranks);
   const std::size_t bytes = elements * sizeof(float), part = elements / n;
   Communicator comm = session.communicator();
-  Buffer<float> tensor = comm.allocate<float>(elements), parts = comm.allocate<float>(n * elements);
-  Stopwatch watch(session, comm);
+  Tensor tensor(comm, elements), parts(comm, n * elements);
+  Stopwatch watch(session, comm, kSamples);
 
   out.once(
       fmt::format("The lecture's benchmark: {} f32 ({}) on each of {} rank{}, backend {}\n"
@@ -81,24 +56,19 @@ bool show_lecture_benchmark(Session& session, std::size_t elements, InOrder& out
                   with_commas(elements), readable_bytes(static_cast<double>(bytes)), ranks, ranks > 1 ? "s" : "",
                   name_of(comm.backend()), kSamples));
 
-  const auto ones = [](Buffer<float>& buffer, std::size_t count) {
-    return [&buffer, count] { std::fill_n(buffer.data(), count, 1.0f); };
-  };
-  const auto all_are = [](const float* data, std::size_t count, float value) {
-    return std::all_of(data, data + count, [value](float x) { return x == value; });
-  };
+  const auto ones = [](Tensor& filled, std::size_t count) { return [&filled, count] { filled.fill(count, 1.0f); }; };
   const auto sum = static_cast<float>(ranks);
   bool right = true;
 
   const double all_reduce = watch.time(ones(tensor, elements),
                                        [&] { comm.all_reduce(tensor.data(), tensor.data(), elements, ReduceOp::sum); });
-  right = right && all_are(tensor.data(), elements, sum);
+  right = right && tensor.holds(elements, sum);
   const double reduce_scatter = watch.time(
       ones(parts, n * elements), [&] { comm.reduce_scatter(parts.data(), tensor.data(), elements, ReduceOp::sum); });
-  right = right && all_are(tensor.data(), elements, sum);
+  right = right && tensor.holds(elements, sum);
   const double all_gather =
       watch.time(ones(tensor, elements), [&] { comm.all_gather(tensor.data(), parts.data(), elements); });
-  right = right && all_are(parts.data(), n * elements, 1.0f);
+  right = right && parts.holds(n * elements, 1.0f);
   // The two halves of an all_reduce of the same tensor.
   const double first_half = watch.time(ones(tensor, elements),
                                        [&] { comm.reduce_scatter(tensor.data(), parts.data(), part, ReduceOp::sum); });

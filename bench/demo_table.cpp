@@ -37,22 +37,26 @@ bool show_table(Session& session, InOrder& out) {
   arguments.operations = {Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather};
   arguments.range = {8, 16 << 20, 0, 128};
   const int ranks = session.size();
-  Lineup lineup(session, arguments.backends, arguments.algorithms, arguments.memories, buffers_for(arguments, ranks));
+  Lineup lineup(session, arguments, buffers_for(arguments, ranks));
   RaceOptions options;
   options.rounds = 9;
   options.batch_seconds = 0.01;
   options.second_run_seconds = 0;
-  Race race(session, lineup.meeting(), options);
+  Race race(session, lineup.meeting(), options, lineup.device());
 
-  const std::string mpi = this_machine().mpi;
-  out.once(fmt::format(
-      "Time and bus bandwidth (GB/s) of tutti and of {}, {} rank{}, in turn on the same buffers\n"
-      "ratio: how many times as fast as {} on the same memory (median of {} rounds). ./tutti bench has more.\n\n",
-      mpi, ranks, ranks > 1 ? "s" : "", mpi, options.rounds));
-  out.once(
-      fmt::format("  {:<15}{:>8}{:>26}{:>26}{:>18}\n", "", "", "tutti, peer-mapped memory", "tutti, any memory", mpi) +
-      fmt::format("  {:<15}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}\n", "", "size", "time", "busbw", "ratio",
-                  "time", "busbw", "ratio", "time", "busbw"));
+  const std::string peer = lineup.peer();
+  const std::string library = peer == "mpi" ? this_machine().mpi : peer == "nccl" ? "NCCL" : "";
+  out.once(fmt::format("Time and bus bandwidth (GB/s) of tutti{}, {} rank{}, in turn on the same buffers\n",
+                       library.empty() ? "" : " and of " + library, ranks, ranks > 1 ? "s" : ""));
+  for (const std::string& note : lineup.notes()) out.once(note + "\n");
+  if (!library.empty())
+    out.once(fmt::format("ratio: how many times as fast as {} on the same memory (median of {} rounds). ", library,
+                         options.rounds));
+  out.once("./tutti bench has more.\n\n");
+  out.once(fmt::format("  {:<15}{:>8}{:>26}{:>26}{:>18}\n", "", "", "tutti, peer-mapped memory", "tutti, any memory",
+                       library) +
+           fmt::format("  {:<15}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}\n", "", "size", "time", "busbw",
+                       "ratio", "time", "busbw", "ratio", "time", "busbw"));
   std::uint64_t wrong = 0;
   for (Operation operation : arguments.operations)
     for (const Case& c : cases_of(arguments, operation, ranks, false)) {
@@ -62,7 +66,7 @@ bool show_table(Session& session, InOrder& out) {
       const Row* any = find(result.rows, "native", MemoryKind::any);
       out.once(fmt::format("  {:<15}{:>8}{}{}{}{}{}\n", name_of(operation),
                            readable_bytes(static_cast<double>(c.bytes)), cell(shared), ratio(shared), cell(any),
-                           ratio(any), cell(find(result.rows, "mpi", MemoryKind::any))));
+                           ratio(any), cell(find(result.rows, peer, MemoryKind::any))));
     }
   out.once(wrong == 0 ? "\n  All results compared bit for bit: none wrong.\n"
                       : fmt::format("\n  WRONG: {} elements.\n", wrong));

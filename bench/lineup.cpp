@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "bench/device_memory.hpp"
+
 namespace tutti::bench {
 namespace {
 
@@ -17,13 +19,28 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 Buffers place_buffers(const Case& c, int rank, std::byte* in, std::byte* out) {
   const std::size_t own_part = static_cast<std::size_t>(rank) * c.count * size_of(c.type);
+  // Where a rank has no input, or gets no result, its place in the other buffer is nobody's.
+  const bool in_place = c.in_place && (!c.rooted() || rank == c.root || !c.spreads());
   switch (c.operation) {
     case Operation::barrier: return {};
     case Operation::broadcast: return {in, in};
-    case Operation::reduce_scatter: return c.in_place ? Buffers{in, in + own_part} : Buffers{in, out};
-    case Operation::all_gather: return c.in_place ? Buffers{out + own_part, out} : Buffers{in, out};
-    default: return c.in_place ? Buffers{out, out} : Buffers{in, out};
+    case Operation::scatter:
+    case Operation::reduce_scatter: return in_place ? Buffers{in, in + own_part} : Buffers{in, out};
+    case Operation::gather:
+    case Operation::all_gather: return in_place ? Buffers{out + own_part, out} : Buffers{in, out};
+    default: return in_place ? Buffers{out, out} : Buffers{in, out};
   }
+}
+
+std::string misfit(const std::vector<BackendKind>& backends, bool on_gpu) {
+  for (BackendKind backend : backends) {
+    if (backend == BackendKind::nccl && !on_gpu)
+      return "--backend nccl: NCCL works on GPUs, native runs on the CPU here: use native, mpi";
+    if (backend == BackendKind::mpi && on_gpu)
+      return "--backend mpi: MPI works on the CPU's memory, native runs on GPUs here: use native, nccl, or "
+             "TUTTI_DEVICE=cpu";
+  }
+  return "";
 }
 
 OwnMemory::OwnMemory(std::size_t bytes) : mapped_(bytes + kHugePage) {
@@ -43,48 +60,70 @@ OwnMemory::~OwnMemory() {
   if (mapping_ != nullptr) munmap(mapping_, mapped_);
 }
 
-Lineup::Lineup(Session& session, const std::vector<BackendKind>& backends, const std::vector<Algorithm>& algorithms,
-               const std::vector<MemoryKind>& memories, const BufferBytes& bytes)
-    : rank_(session.rank()), bootstrap_(mpi_bootstrap()), meeting_(*bootstrap_) {
+Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBytes& bytes)
+    : rank_(session.rank()), on_gpu_(session.on_gpu()), bootstrap_(process_bootstrap()), meeting_(*bootstrap_) {
   communicators_.push_back(std::make_unique<Communicator>(session.communicator()));
-  Communicator& native = *communicators_.front();
-  for (BackendKind backend : backends) {
+  const bool named = !arguments.backends.empty();
+  const BackendKind peer = on_gpu_ ? BackendKind::nccl : BackendKind::mpi;
+  for (BackendKind backend : named ? arguments.backends : std::vector{BackendKind::native, peer}) {
     if (backend == BackendKind::native) {
-      for (Algorithm algorithm : algorithms) contenders_.push_back(tutti_contender(native, algorithm));
-    } else {
-      SessionOptions options;
-      options.backend = backend;
-      mpi_session_.emplace(options);
-      communicators_.push_back(std::make_unique<Communicator>(mpi_session_->communicator()));
-      contenders_.push_back(tutti_contender(*communicators_.back(), Algorithm::automatic));
+      for (Algorithm algorithm : arguments.algorithms)
+        contenders_.push_back(tutti_contender(*communicators_.front(), algorithm));
+      continue;
+    }
+    try {
+      add_backend(backend);
+    } catch (const Error& error) {
+      if (named || error.code() != ErrorCode::unsupported) throw;
+      notes_.push_back(fmt::format("without {}: {}", name_of(backend), error.what()));
     }
   }
   // A call of few bytes still gets pages of its own.
-  const std::size_t in = std::max<std::size_t>(bytes.in, 4096), out = std::max<std::size_t>(bytes.out, 4096);
-  for (MemoryKind kind : memories) {
-    Memory memory{kind, {}, {}, nullptr, nullptr};
+  for (MemoryKind kind : arguments.memories)
+    memories_.push_back(memory_of(kind, std::max<std::size_t>(bytes.in, 4096), std::max<std::size_t>(bytes.out, 4096)));
+}
+
+void Lineup::add_backend(BackendKind backend) {
+  SessionOptions options;
+  options.backend = backend;
+  auto session = std::make_unique<Session>(options);
+  auto communicator = std::make_unique<Communicator>(session->communicator());
+  others_.push_back(std::move(session));
+  communicators_.push_back(std::move(communicator));
+  contenders_.push_back(tutti_contender(*communicators_.back(), Algorithm::automatic));
+}
+
+Lineup::Memory Lineup::memory_of(MemoryKind kind, std::size_t in, std::size_t out) {
+  Memory memory{kind, nullptr, nullptr};
+  for (auto [bytes, place] : {std::pair{in, &memory.in}, std::pair{out, &memory.out}}) {
     if (kind == MemoryKind::peer_mapped) {
-      memory.shared.push_back(native.allocate<std::uint8_t>(in));
-      memory.shared.push_back(native.allocate<std::uint8_t>(out));
-      memory.in = reinterpret_cast<std::byte*>(memory.shared[0].data());
-      memory.out = reinterpret_cast<std::byte*>(memory.shared[1].data());
+      shared_.push_back(communicators_.front()->allocate<std::uint8_t>(bytes));
+      *place = reinterpret_cast<std::byte*>(shared_.back().data());
+    } else if (on_gpu_) {
+      device_.push_back(device_memory(bytes));
+      *place = device_.back().get();
     } else {
-      memory.own.emplace_back(in);
-      memory.own.emplace_back(out);
-      memory.in = memory.own[0].data();
-      memory.out = memory.own[1].data();
+      own_.emplace_back(bytes);
+      *place = own_.back().data();
     }
-    memories_.push_back(std::move(memory));
   }
+  return memory;
 }
 
 std::size_t Lineup::arena_bytes() const { return communicators_.front()->arena_bytes(); }
+
+std::string Lineup::peer() const {
+  for (const auto& contender : contenders_)
+    if (contender->backend() != "native") return contender->backend();
+  return "";
+}
 
 std::vector<Lane> Lineup::lanes(const Case& c) const {
   std::vector<Lane> lanes;
   for (const Memory& memory : memories_) {
     for (const auto& contender : contenders_)
-      lanes.push_back({contender.get(), memory.kind, place_buffers(c, rank_, memory.in, memory.out)});
+      if (contender->plays(c.operation))
+        lanes.push_back({contender.get(), memory.kind, place_buffers(c, rank_, memory.in, memory.out)});
     if (c.operation == Operation::barrier) break;  // a barrier has no buffers
   }
   return lanes;

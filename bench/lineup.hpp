@@ -1,10 +1,10 @@
 // Everything that stands ready before the first race: sessions, contenders, memory, the harness's meeting point.
 #pragma once
 #include <memory>
-#include <optional>
+#include <string>
 #include <vector>
 
-#include "bench/arguments.hpp"
+#include "bench/cases.hpp"
 #include "bench/contender.hpp"
 #include "bench/meeting_point.hpp"
 #include "bench/rows.hpp"
@@ -30,35 +30,48 @@ class OwnMemory {
 /// Where in a rank's two buffers `c` has its input and output.
 Buffers place_buffers(const Case& c, int rank, std::byte* in, std::byte* out);
 
+/// Why these backends cannot run where native does, on GPUs or not, and what to do; empty if they can.
+std::string misfit(const std::vector<BackendKind>& backends, bool on_gpu);
+
 class Lineup {
  public:
-  /// `session` is native and outlives the lineup. Contenders: each backend, native once per algorithm; `bytes` of
-  /// buffers for each kind of memory. Collective. Throws tutti::Error on all ranks alike.
-  Lineup(Session& session, const std::vector<BackendKind>& backends, const std::vector<Algorithm>& algorithms,
-         const std::vector<MemoryKind>& memories, const BufferBytes& bytes);
+  /// `session` is native and outlives the lineup. Contenders: each backend that `arguments` name, native once per
+  /// algorithm, on buffers of `bytes` in each kind of memory. Collective. Throws tutti::Error on all ranks alike.
+  Lineup(Session& session, const BenchArguments& arguments, const BufferBytes& bytes);
 
   MeetingPoint& meeting() { return meeting_; }
   /// Of native's communicator, on each rank.
   std::size_t arena_bytes() const;
-  /// Every contender on every kind of memory, with the buffers as `c` needs them.
+  /// A communicator on the GPU, if the buffers are its memory.
+  const Communicator* device() const { return on_gpu_ ? communicators_.front().get() : nullptr; }
+  /// The backend that native is compared with; empty if there is none.
+  std::string peer() const;
+  /// Backends that nobody asked for by name and that cannot be had, and why.
+  const std::vector<std::string>& notes() const { return notes_; }
+  /// Every contender that plays `c` on every kind of memory, with the buffers as `c` needs them.
   std::vector<Lane> lanes(const Case& c) const;
 
  private:
   struct Memory {
     MemoryKind kind;
-    std::vector<Buffer<std::uint8_t>> shared;
-    std::vector<OwnMemory> own;
     std::byte* in;
     std::byte* out;
   };
+  void add_backend(BackendKind backend);
+  Memory memory_of(MemoryKind kind, std::size_t in, std::size_t out);
 
   int rank_;
+  bool on_gpu_;
   std::unique_ptr<Bootstrap> bootstrap_;
   MeetingPoint meeting_;
-  std::optional<Session> mpi_session_;
-  std::vector<std::unique_ptr<Communicator>> communicators_;
+  std::vector<std::unique_ptr<Session>> others_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;  // native's first
   std::vector<std::unique_ptr<Contender>> contenders_;
+  std::vector<Buffer<std::uint8_t>> shared_;
+  std::vector<OwnMemory> own_;
+  std::vector<std::shared_ptr<std::byte>> device_;
   std::vector<Memory> memories_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace tutti::bench

@@ -1,5 +1,6 @@
 #include "bench/machine.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "collectives/environment.hpp"
 #include "collectives/mpi_library.hpp"
 
 namespace tutti::bench {
@@ -41,6 +43,13 @@ Machine this_machine() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none))
     machine.gpus.push_back(value_in((entry.path() / "information").string(), "Model"));
   return machine;
+}
+
+std::string device_of(bool on_gpu, const Machine& machine) {
+  if (!on_gpu) return fmt::format("the CPU ({})", why_on_cpu());
+  std::vector<std::string> names = machine.gpus;
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return fmt::format("the GPU ({})", names.empty() ? "of unknown name" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 }  // namespace tutti::bench

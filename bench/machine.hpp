@@ -15,4 +15,7 @@ struct Machine {
 
 Machine this_machine();
 
+/// Where native's collectives run: "the CPU (and why)" or "the GPU (which)".
+std::string device_of(bool on_gpu, const Machine& machine);
+
 }  // namespace tutti::bench

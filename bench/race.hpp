@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/meeting_point.hpp"
-#include "bench/pattern.hpp"
 #include "bench/rows.hpp"
+#include "bench/trial.hpp"
 #include "collectives/tutti.hpp"
 
 namespace tutti::bench {
@@ -23,16 +23,21 @@ struct RaceOptions {
 
 struct RaceResult {
   std::vector<Row> rows;           ///< in the order of the lanes, near before far; the same on every rank
-  std::vector<std::string> notes;  ///< lanes that cannot run the case and why, rounds left out or not run
+  std::vector<LeftOut> left_out;   ///< in the order of the lanes
+  std::vector<std::string> notes;  ///< rounds left out or not run
 };
 
 /// Runs every lane on `c` and compares them. Each round gives every lane one batch of calls, in rotating order; what
 /// counts in a round is the slowest rank's time. Where the 95 % interval of a ratio spans 1, the lanes concerned run
 /// again with five times the rounds, or as many as second_run_seconds allow. Collective.
+///
+/// A call of a rooted collective ends, like any other, when it has ended on every rank. Small calls on the CPU follow
+/// one another without a barrier between them: a root, or a rank that only sends, may then run ahead of its peers.
 class Race {
  public:
-  Race(Session& session, MeetingPoint& meeting, const RaceOptions& options)
-      : session_(session), meeting_(meeting), options_(options) {}
+  /// `device`: a communicator on the GPU whose memory the lanes' buffers are, which outlives the race; null on the CPU.
+  Race(Session& session, MeetingPoint& meeting, const RaceOptions& options, const Communicator* device = nullptr)
+      : session_(session), meeting_(meeting), options_(options), access_(device) {}
   RaceResult run(const Case& c, const std::vector<Lane>& lanes);
 
  private:
@@ -46,17 +51,17 @@ class Race {
   };
 
   std::string refusal(const Case& c, const Lane& lane);
-  std::uint64_t verify(const Case& c, const Lane& lane, const Pattern& pattern);
-  void prepare(const Case& c, const Buffers& buffers, const Pattern& pattern, std::size_t index) const;
-  std::uint64_t check(const Case& c, const Buffers& buffers, const Pattern& pattern, std::size_t index) const;
-  Sample batch(const Case& c, const Lane& lane, const Pattern& pattern, long calls);
+  double distance();
+  std::uint64_t verify(const Trial& trial, const Lane& lane);
+  Sample batch(const Trial& trial, const Lane& lane, long calls);
   Sample worst(Sample mine);
-  Heat heat(const Case& c, const std::vector<Lane>& all, const std::vector<std::size_t>& entrants,
-            const Pattern& pattern, int rounds, double limit_seconds);
+  Heat heat(const Trial& trial, const std::vector<Lane>& all, const std::vector<std::size_t>& entrants, int rounds,
+            double limit_seconds);
 
   Session& session_;
   MeetingPoint& meeting_;
   RaceOptions options_;
+  HostAccess access_;
   std::size_t turn_ = 0;              // calls so far; chooses what the inputs hold
   std::vector<std::uint64_t> wrong_;  // per lane
   std::vector<long> calls_;           // per batch and lane

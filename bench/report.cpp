@@ -7,15 +7,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json row_object(const Row& row) {
+// What was asked of whom.
+Json head_of(const Row& row) {
   const Case& c = row.c;
-  const bool typed = c.operation != Operation::barrier;
-  Json ratio = Json::object(), low = Json::object(), high = Json::object();
-  for (const auto& [peer, r] : row.ratio) {
-    ratio[peer] = r.median;
-    low[peer] = r.low;
-    high[peer] = r.high;
-  }
+  const bool typed = !c.is(Operation::barrier);
   return {
       {"collective", name_of(c.operation)},
       {"backend", row.backend},
@@ -27,37 +22,62 @@ Json row_object(const Row& row) {
       {"count", c.count},
       {"type", typed ? name_of(c.type) : "none"},
       {"op", c.reduces() ? name_of(c.op) : "none"},
-      {"root", c.operation == Operation::broadcast ? c.root : -1},
+      {"root", c.rooted() ? c.root : -1},
       {"in_place", c.in_place},
+  };
+}
+
+Json row_object(const Row& row) {
+  const Case& c = row.c;
+  Json ratio = Json::object(), low = Json::object(), high = Json::object();
+  for (const auto& [peer, r] : row.ratio) {
+    ratio[peer] = r.median;
+    low[peer] = r.low;
+    high[peer] = r.high;
+  }
+  const bool has_cost = row.cost.steps > 0;
+  Json object = head_of(row);
+  object.update(Json{
       {"time_us", row.seconds * 1e6},
       {"time_us_min", row.seconds_min * 1e6},
       {"time_us_max", row.seconds_max * 1e6},
       {"algbw", algbw(c.bytes, row.seconds) / kGB},
       {"busbw", busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB},
       {"wrong", row.checked ? Json(row.wrong) : Json(nullptr)},
+      {"steps", has_cost ? Json(row.cost.steps) : Json(nullptr)},
+      {"wire_bytes", has_cost ? Json(row.cost.wire_bytes) : Json(nullptr)},
       {"ratio", ratio},
       {"ratio_low", low},
       {"ratio_high", high},
       {"rounds", row.rounds},
       {"placement", name_of(row.placement)},
       {"placement_ns", row.placement_ns},
-  };
+  });
+  return object;
 }
 
 }  // namespace
 
-std::string report(const Machine& machine, const std::string& command, const std::vector<Row>& rows) {
+std::string report(const Machine& machine, bool on_gpu, const std::string& command, const std::vector<Row>& rows,
+                   const std::vector<LeftOut>& left_out) {
   Json document = {
       {"machine",
        {{"cpu", machine.cpu},
         {"cores", machine.cores},
         {"memory_gib", machine.memory_gib},
         {"gpus", machine.gpus},
-        {"mpi", machine.mpi}}},
+        {"mpi", machine.mpi},
+        {"device", on_gpu ? "gpu" : "cpu"}}},
       {"command", command},
       {"rows", Json::array()},
+      {"not_applicable", Json::array()},
   };
   for (const Row& row : rows) document["rows"].push_back(row_object(row));
+  for (const LeftOut& one : left_out) {
+    Json object = head_of(one.row);
+    object["why"] = one.why;
+    document["not_applicable"].push_back(std::move(object));
+  }
   return document.dump(1) + "\n";
 }
 

@@ -93,6 +93,7 @@ std::vector<Row> Rows::build(std::vector<std::string>* notes) const {
       row.backend = lanes_[lane].contender->backend();
       row.asked_algorithm = lanes_[lane].contender->asked_algorithm();
       row.algorithm = lanes_[lane].contender->algorithm(case_);
+      row.cost = lanes_[lane].contender->cost(case_);
       row.memory = lanes_[lane].memory;
       row.seconds = median(seconds);
       row.seconds_min = *std::min_element(seconds.begin(), seconds.end());

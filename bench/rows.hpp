@@ -45,6 +45,13 @@ struct Row {
   Placement placement = Placement::unknown;
   double placement_ns = 0;
   int rounds = 0;
+  CallCost cost;
+};
+
+/// A lane that cannot run the case. Its row has no times.
+struct LeftOut {
+  Row row;
+  std::string why;
 };
 
 /// The rounds of one case. Near and far rounds make rows of their own, each from at least the number of rounds asked

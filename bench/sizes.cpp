@@ -74,8 +74,7 @@ std::vector<std::size_t> SizeRange::sizes(std::size_t limit) const {
 }
 
 std::size_t least_bytes(const Case& shape) {
-  const bool parts = shape.operation == Operation::reduce_scatter || shape.operation == Operation::all_gather;
-  return size_of(shape.type) * (parts ? static_cast<std::size_t>(shape.ranks) : 1);
+  return size_of(shape.type) * (shape.spreads() ? static_cast<std::size_t>(shape.ranks) : 1);
 }
 
 Case case_of(std::size_t bytes, Case shape) {

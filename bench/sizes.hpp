@@ -39,23 +39,47 @@ struct Case {
   int ranks = 1;
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
-  int root = 0;           ///< of a broadcast
-  bool in_place = false;  ///< never for broadcast, send_recv and barrier, which have no such choice
+  int root = 0;           ///< where rooted() is true
+  bool in_place = false;  ///< only where has_places() is true
   std::size_t bytes = 0;  ///< the size column: what is really used, after trimming
   std::size_t count = 0;  ///< elements per rank, as the call takes them
 
-  bool reduces() const { return operation == Operation::all_reduce || operation == Operation::reduce_scatter; }
-  std::size_t in_count() const { return operation == Operation::reduce_scatter ? count * ranks : count; }
-  std::size_t out_count() const { return operation == Operation::all_gather ? count * ranks : count; }
+  bool is(Operation any) const { return operation == any; }
+  bool reduces() const { return is(Operation::all_reduce) || is(Operation::reduce_scatter) || is(Operation::reduce); }
+  bool rooted() const {
+    return is(Operation::broadcast) || is(Operation::reduce) || is(Operation::gather) || is(Operation::scatter);
+  }
+  /// Whether the caller may choose between one buffer and two. broadcast has one, the others listed have two.
+  bool has_places() const {
+    return !is(Operation::broadcast) && !is(Operation::all_to_all) && !is(Operation::send_recv) &&
+           !is(Operation::barrier);
+  }
+  /// Whether the input, or the output, has a part for each rank.
+  bool spreads_in() const {
+    return is(Operation::reduce_scatter) || is(Operation::scatter) || is(Operation::all_to_all);
+  }
+  bool spreads_out() const { return is(Operation::all_gather) || is(Operation::gather) || is(Operation::all_to_all); }
+  bool spreads() const { return spreads_in() || spreads_out(); }
+  /// Whether `rank` has an input, or a result.
+  bool has_in(int rank) const {
+    if (is(Operation::barrier)) return false;
+    return (!is(Operation::broadcast) && !is(Operation::scatter)) || rank == root;
+  }
+  bool has_out(int rank) const {
+    if (is(Operation::barrier)) return false;
+    return (!is(Operation::reduce) && !is(Operation::gather)) || rank == root;
+  }
+  std::size_t in_count() const { return spreads_in() ? count * static_cast<std::size_t>(ranks) : count; }
+  std::size_t out_count() const { return spreads_out() ? count * static_cast<std::size_t>(ranks) : count; }
   /// Calls of send_recv go there and back: one message takes half of it.
   double time_scale() const { return operation == Operation::send_recv ? 0.5 : 1.0; }
 };
 
-/// The fewest bytes that are something to do: one element, for reduce_scatter and all_gather one for each rank.
+/// The fewest bytes that are something to do: one element, or one for each rank.
 std::size_t least_bytes(const Case& shape);
 
-/// `shape` with bytes and count set: as much of `bytes` as makes whole elements, for reduce_scatter and all_gather the
-/// same number for each rank. The count is 0 if `bytes` is too small.
+/// `shape` with bytes and count set: as much of `bytes` as makes whole elements, and where each rank has a part, parts
+/// of the same number. The count is 0 if `bytes` is too small.
 Case case_of(std::size_t bytes, Case shape);
 
 }  // namespace tutti::bench

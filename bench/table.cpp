@@ -1,19 +1,13 @@
 #include "bench/table.hpp"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 namespace tutti::bench {
 namespace {
-
-std::vector<std::string> names_of(const std::vector<BackendKind>& backends) {
-  std::vector<std::string> names;
-  for (BackendKind backend : backends) names.push_back(name_of(backend));
-  return names;
-}
 
 // Three significant digits or more, at most ten characters.
 std::string figure(double value) {
@@ -23,65 +17,99 @@ std::string figure(double value) {
                        : "0";
 }
 
-constexpr const char* kColumns = "{:>10} {:>10} {:>5} {:>5} {:>4}  {:<7} {:<9} {:<11} {:>8} {:>6} {:>6} {:>6}";
 constexpr const char* kRatioColumns = "  {:>6} {:>13}  {}";
+
+// The widest name that the column of algorithms shows.
+int widest(const BenchArguments& arguments) {
+  std::size_t width = 9;
+  for (Algorithm algorithm : arguments.algorithms) width = std::max(width, std::strlen(name_of(algorithm)));
+  const bool marks_auto = arguments.algorithms.size() > 1 && arguments.algorithms.front() == Algorithm::automatic;
+  return static_cast<int>(marks_auto ? std::max<std::size_t>(width, std::strlen("auto:two_shot")) : width);
+}
+
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
 
 }  // namespace
 
-std::string table_header(const BenchArguments& arguments, const Machine& machine, int ranks, std::size_t arena_bytes) {
-  std::string text;
-  std::string gpus;
-  for (const std::string& gpu : machine.gpus) gpus += ", " + gpu;
-  text += fmt::format("# {} rank{} on {} core{} of {}{}, {:.0f} GiB of memory\n", ranks, ranks > 1 ? "s" : "",
-                      machine.cores, machine.cores > 1 ? "s" : "", machine.cpu, gpus, machine.memory_gib);
-  text += fmt::format("# backends: {}{}\n", fmt::join(names_of(arguments.backends), ", "),
-                      machine.mpi.empty() ? "" : " (mpi is " + machine.mpi + ")");
-  text += fmt::format("# native runs on the CPU ({}); its arena has {} per rank\n", why_on_cpu(),
-                      readable_bytes(static_cast<double>(arena_bytes)));
-  text += arguments.steady
+Table::Table(const BenchArguments& arguments) : arguments_(arguments), algorithm_width_(widest(arguments)) {}
+
+std::string Table::header(const Setting& setting) const {
+  std::string text = fmt::format("# {} rank{} on {}\n", setting.ranks, setting.ranks > 1 ? "s" : "", setting.machine);
+  text += fmt::format("# native runs on {}; its arena has {} per rank\n", setting.device,
+                      readable_bytes(static_cast<double>(setting.arena_bytes)));
+  if (!setting.peer.empty())
+    text += fmt::format("# {} is {}\n", setting.peer,
+                        setting.peer_library.empty() ? "the library of that name" : setting.peer_library);
+  for (const std::string& note : setting.notes) text += fmt::format("# {}\n", note);
+  text += arguments_.steady
               ? "# steady: nobody touches the buffers between calls, as in OSU and nccl-tests; real programs do\n"
               : "# fresh: each rank rewrites its input before a call and reads all of its output after it\n";
   text +=
       fmt::format("# {} rounds or more, in each all contenders take turns; time: median, slowest rank of each round\n",
-                  arguments.rounds);
-  if (arguments.backends.size() > 1)
-    text += "# ratio: mpi's time / native's (above 1: native is faster), median of the rounds and its 95 % interval\n";
-  text += "# placement: are the cores of ranks 0 and 1 near (a shared cache) or far; how long they take to meet\n";
+                  arguments_.rounds);
+  if (!setting.peer.empty())
+    text += fmt::format(
+        "# ratio: {}'s time / native's (above 1: native is faster), median of the rounds and its 95 % interval\n",
+        setting.peer);
+  if (setting.placements)
+    text += "# placement: are the cores of ranks 0 and 1 near (a shared cache) or far; how long they take to meet\n";
+  if (arguments_.costs)
+    text +=
+        "# steps, wire: of native's kernel by its formula: longest chain of messages, most bytes that a rank sends or\n"
+        "#   receives; nothing measured\n";
   return text;
 }
 
-std::string section_header(const Case& c) {
-  const char* where =
-      c.operation == Operation::broadcast || c.operation == Operation::send_recv || c.operation == Operation::barrier
-          ? ""
-      : c.in_place ? ", in place"
-                   : ", out of place";
-  const char* note = c.operation == Operation::send_recv ? " (ping-pong between pairs of ranks: time of one way)"
-                     : c.operation == Operation::reduce_scatter || c.operation == Operation::all_gather
-                         ? " (size: all ranks' parts together; count: of one rank)"
-                         : "";
-  std::string text = fmt::format("#\n# {}{}{}\n", name_of(c.operation), where, note);
-  text += fmt::format(kColumns, "size", "count", "type", "redop", "root", "backend", "algorithm", "memory", "time",
-                      "algbw", "busbw", "#wrong");
-  text += fmt::format(kRatioColumns, "ratio", "95 % interval", "placement");
-  text += "\n";
-  std::string units = fmt::format(kColumns, "(B)", "", "", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "");
-  units.erase(units.find_last_not_of(' ') + 1);
-  text += units;
-  text += "\n";
+std::string Table::columns(const std::vector<std::string>& t) const {
+  std::string line = fmt::format("{:>10} {:>10} {:>5} {:>5} {:>4}  {:<7} {:<{}} {:<11} {:>8} {:>6} {:>6} {:>6}", t[0],
+                                 t[1], t[2], t[3], t[4], t[5], t[6], algorithm_width_, t[7], t[8], t[9], t[10], t[11]);
+  if (arguments_.costs) line += fmt::format(" {:>5} {:>10}", t[12], t[13]);
+  return line;
+}
+
+std::string Table::section(const Case& c) const {
+  const char* where = !c.has_places() ? "" : c.in_place ? ", in place" : ", out of place";
+  const char* note = c.is(Operation::send_recv) ? " (ping-pong between pairs of ranks: time of one way)"
+                     : c.spreads()              ? " (size: all ranks' parts together; count: of one rank)"
+                                                : "";
+  const char* nowhere = arguments_.in_place != std::vector<bool>{false} && c.is(Operation::all_to_all)
+                            ? " (in place: N/A, it has no such form)"
+                            : "";
+  std::string text = fmt::format("#\n# {}{}{}{}\n", name_of(c.operation), where, note, nowhere);
+  text += columns({"size", "count", "type", "redop", "root", "backend", "algorithm", "memory", "time", "algbw", "busbw",
+                   "#wrong", "steps", "wire"}) +
+          fmt::format(kRatioColumns, "ratio", "95 % interval", "placement") + "\n";
+  text += trimmed(columns({"(B)", "", "", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "(B)"}));
   return text;
 }
 
-std::string table_line(const Row& row, bool several) {
+std::vector<std::string> Table::head_of(const Row& row) const {
   const Case& c = row.c;
-  const std::string algorithm = several && row.asked_algorithm == "auto" ? "auto:" + row.algorithm : row.algorithm;
-  const bool typed = c.operation != Operation::barrier;
-  std::string line = fmt::format(
-      kColumns, c.bytes, c.count, typed ? name_of(c.type) : "none", c.reduces() ? name_of(c.op) : "none",
-      c.operation == Operation::broadcast ? c.root : -1, row.backend, algorithm, typed ? name_of(row.memory) : "-",
-      figure(row.seconds * 1e6), figure(algbw(c.bytes, row.seconds) / kGB),
-      figure(busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB),
-      row.checked ? fmt::format("{}", row.wrong) : "N/A");
+  const bool typed = !c.is(Operation::barrier);
+  const bool marks_auto = arguments_.algorithms.size() > 1 && row.asked_algorithm == "auto";
+  return {fmt::format("{}", c.bytes),
+          fmt::format("{}", c.count),
+          typed ? name_of(c.type) : "none",
+          c.reduces() ? name_of(c.op) : "none",
+          fmt::format("{}", c.rooted() ? c.root : -1),
+          row.backend,
+          marks_auto ? fmt::format("auto:{}", row.algorithm) : row.algorithm,
+          typed ? name_of(row.memory) : "-"};
+}
+
+std::string Table::line(const Row& row) const {
+  const Case& c = row.c;
+  std::vector<std::string> texts = head_of(row);
+  const bool has_cost = row.cost.steps > 0;
+  for (std::string text :
+       {figure(row.seconds * 1e6), figure(algbw(c.bytes, row.seconds) / kGB),
+        figure(busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB),
+        row.checked ? fmt::format("{}", row.wrong) : "N/A", has_cost ? fmt::format("{}", row.cost.steps) : "-",
+        has_cost ? fmt::format("{:.0f}", row.cost.wire_bytes) : "-"})
+    texts.push_back(std::move(text));
   std::string ratio, interval;
   if (!row.ratio.empty()) {
     const Ratio& r = row.ratio.begin()->second;
@@ -91,18 +119,23 @@ std::string table_line(const Row& row, bool several) {
   const std::string placement = row.placement == Placement::unknown
                                     ? "unknown"
                                     : fmt::format("{} {:.0f} ns", name_of(row.placement), row.placement_ns);
-  line += fmt::format(kRatioColumns, ratio, interval, placement);
-  return line + "\n";
+  return columns(texts) + fmt::format(kRatioColumns, ratio, interval, placement) + "\n";
 }
 
-std::string table_footer(const std::vector<Row>& rows, bool checked) {
+std::string Table::line(const LeftOut& left_out) const {
+  std::vector<std::string> texts = head_of(left_out.row);
+  texts.resize(14, "N/A");
+  return columns(texts) + fmt::format("  {}\n", left_out.why);
+}
+
+std::string Table::footer(const std::vector<Row>& rows) const {
   std::uint64_t wrong = 0;
   std::map<std::string, std::pair<double, int>> bandwidth;
   std::map<std::string, std::pair<int, int>> wins;  // by peer: rows won, of how many
   std::map<std::string, const Row*> closest;
   for (const Row& row : rows) {
     wrong += row.wrong;
-    if (row.c.operation != Operation::barrier) {
+    if (!row.c.is(Operation::barrier)) {
       auto& [sum, count] = bandwidth[row.backend];
       sum += busbw(row.c.operation, row.c.ranks, row.c.bytes, row.seconds) / kGB;
       ++count;
@@ -115,8 +148,8 @@ std::string table_footer(const std::vector<Row>& rows, bool checked) {
     }
   }
   std::string text = "#\n";
-  text += checked ? fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED")
-                  : "# Out of bounds values : not checked\n";
+  text += arguments_.check ? fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED")
+                           : "# Out of bounds values : not checked\n";
   for (const auto& [backend, sum] : bandwidth)
     text += fmt::format("# Avg bus bandwidth    : {} GB/s ({})\n", figure(sum.first / sum.second), backend);
   for (const auto& [peer, won] : wins) {

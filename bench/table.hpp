@@ -4,18 +4,42 @@
 #include <vector>
 
 #include "bench/arguments.hpp"
-#include "bench/machine.hpp"
 #include "bench/rows.hpp"
 
 namespace tutti::bench {
 
-/// The lines above the table: where and how was measured. `arena_bytes`: of native's communicator on each rank.
-std::string table_header(const BenchArguments& arguments, const Machine& machine, int ranks, std::size_t arena_bytes);
-/// The line that opens a collective, and the column titles.
-std::string section_header(const Case& c);
-/// One line. `several`: name the algorithm that was asked for beside the one that ran.
-std::string table_line(const Row& row, bool several);
-/// The lines below: wrong elements, average bus bandwidth of each backend, and in how many rows who was faster.
-std::string table_footer(const std::vector<Row>& rows, bool checked);
+/// What a run was measured on and with.
+struct Setting {
+  std::string machine;       ///< "2 cores of ..."
+  std::string device;        ///< where native runs: "the CPU (...)"
+  std::string peer;          ///< the backend that native is compared with; empty if there is none
+  std::string peer_library;  ///< its name and version, or empty
+  int ranks = 1;
+  std::size_t arena_bytes = 0;     ///< of native's communicator on each rank
+  bool placements = true;          ///< the cores' distance is measured
+  std::vector<std::string> notes;  ///< what could not be had
+};
+
+class Table {
+ public:
+  explicit Table(const BenchArguments& arguments);
+
+  /// The lines above the table: where and how was measured.
+  std::string header(const Setting& setting) const;
+  /// The line that opens a collective, and the column titles.
+  std::string section(const Case& c) const;
+  /// One line each. With several algorithms, the one that was asked for stands beside the one that ran.
+  std::string line(const Row& row) const;
+  std::string line(const LeftOut& left_out) const;
+  /// The lines below: wrong elements, average bus bandwidth of each backend, and in how many rows who was faster.
+  std::string footer(const std::vector<Row>& rows) const;
+
+ private:
+  std::string columns(const std::vector<std::string>& texts) const;
+  std::vector<std::string> head_of(const Row& row) const;
+
+  BenchArguments arguments_;
+  int algorithm_width_;
+};
 
 }  // namespace tutti::bench

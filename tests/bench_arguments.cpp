@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "bench/arguments.hpp"
+#include "bench/algorithms.hpp"
+#include "bench/cases.hpp"
+#include "bench/lineup.hpp"
 
 namespace tutti::bench {
 namespace {
@@ -49,6 +52,13 @@ TEST(BenchArguments, OfTheDocumentationAreAccepted) {
            "sendrecv -n 20 -w 0 -c 0",
            "broadcast -r 1 -d half --steady --rounds 5",
            "reduce_scatter -o avg --in-place both -f 1.5",
+           "reduce,gather,scatter,all_to_all -e 1M",
+           "alltoall --in-place both",
+           "gather -r all --algorithm all --costs",
+           "reduce --root 1 --algorithm auto,tree",
+           "all_reduce --algorithm packets,one_shot,two_shot,ring,tree,recursive_doubling,halving_doubling",
+           "all --algorithm ring,pairwise",
+           "barrier --algorithm dissemination",
            "barrier",
            "all_reduce -b 128M",
        })
@@ -88,13 +98,22 @@ TEST(BenchArguments, ThatAreWrongAreRefusedInOneLineThatNamesThem) {
       {"all_reduce -r -1", "-1"},
       {"all_reduce -d f8", "f8"},
       {"all_reduce -o mean", "mean"},
-      {"all_reduce --backend nccl", "not in this version"},
+      {"all_reduce --backend auto", "--backend 'auto'"},
       {"all_reduce --backend carrier-pigeon", "carrier-pigeon"},
       {"all_reduce --memory shared", "shared"},
       {"all_reduce --algorithm magic", "magic"},
+      {"all_reduce --algorithm all,magic", "magic"},
+      {"all_reduce --algorithm ,all", "--algorithm ''"},
+      {"gather --algorithm ring,two_shot", "--algorithm ring, two_shot: gather has packets, direct, tree"},
+      {"barrier --algorithm ring", "barrier has direct, dissemination"},
+      {"gather -r 2", "-r 2"},
+      {"gather -r every", "-r 'every'"},
+      {"gather -r all,1", "-r 'all,1'"},
       {"all_reduce --in-place maybe", "maybe"},
       {"all_reduce --json no/such/folder/file.json", "no/such/folder/file.json"},
       {"reduce_scatter -b 4 -e 4", "at least 8 bytes"},
+      {"all_to_all -b 4 -e 4", "at least 8 bytes"},
+      {"scatter -d f64 -b 8 -e 15", "at least 16 bytes"},
   };
   for (const auto& [line, named] : table) {
     const std::string said = refusal(line);
@@ -165,10 +184,63 @@ TEST(BenchArguments, ForBothPlacesMeasureOncePerPlaceWhereThereIsAChoice) {
   EXPECT_EQ(cases_of(in, Operation::broadcast, 2, true).size(), 1u);
 }
 
+TEST(BenchArguments, ForAllToAllInPlaceMeasureItOutOfPlace) {
+  const BenchArguments both = parse_bench(words("all_to_all --in-place both -b 64 -e 64"));
+  ASSERT_EQ(cases_of(both, Operation::all_to_all, 2, false).size(), 1u);
+  EXPECT_FALSE(cases_of(both, Operation::all_to_all, 2, false)[0].in_place);
+  EXPECT_TRUE(cases_of(both, Operation::all_to_all, 2, true).empty());
+}
+
+TEST(BenchArguments, ForEveryRootGiveEachRankItsTurnWhereThereIsARoot) {
+  const BenchArguments every = parse_bench(words("all -r all -b 64 -e 128"));
+  for (int i = 0; i < kOperations; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    std::vector<std::pair<std::size_t, int>> seen;
+    for (const Case& c : cases_of(every, operation, 3, false)) seen.emplace_back(c.bytes, c.root);
+    const Case shape{.operation = operation};
+    const std::size_t low = shape.spreads() ? 60 : 64, high = shape.spreads() ? 120 : 128;
+    if (shape.rooted())
+      EXPECT_EQ(seen, (std::vector<std::pair<std::size_t, int>>{
+                          {low, 0}, {low, 1}, {low, 2}, {high, 0}, {high, 1}, {high, 2}}))
+          << name_of(operation);
+    else
+      EXPECT_EQ(seen.size(), operation == Operation::barrier ? 1u : 2u) << name_of(operation);
+  }
+  EXPECT_EQ(cases_of(parse_bench(words("gather -r 2")), Operation::gather, 3, false)[0].root, 2);
+}
+
+TEST(BenchArguments, ForAllAlgorithmsNameEachButAuto) {
+  const BenchArguments all = parse_bench(words("all_reduce --algorithm all"));
+  EXPECT_EQ(all.algorithms.size(), static_cast<std::size_t>(kAlgorithms - 1));
+  EXPECT_EQ(std::count(all.algorithms.begin(), all.algorithms.end(), Algorithm::automatic), 0);
+  EXPECT_TRUE(all.all_algorithms);
+  const BenchArguments with_auto = parse_bench(words("all_reduce --algorithm auto,all,ring"));
+  EXPECT_EQ(with_auto.algorithms.size(), static_cast<std::size_t>(kAlgorithms));
+}
+
+TEST(BenchArguments, KnowTheAlgorithmsOfEveryCollective) {
+  for (int i = 0; i < kOperations; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    const std::size_t least = operation == Operation::send_recv ? 1 : 2;
+    EXPECT_GE(algorithms_of(operation).size(), least) << name_of(operation);
+  }
+  const std::vector<Algorithm> gather = {Algorithm::packets, Algorithm::direct, Algorithm::tree};
+  EXPECT_EQ(algorithms_of(Operation::gather), gather) << names_of(algorithms_of(Operation::gather));
+}
+
+TEST(BenchArguments, NoNameAGpuBackendOnCpusNorTheOtherWayRound) {
+  EXPECT_EQ(misfit({}, true), "");
+  EXPECT_EQ(misfit({BackendKind::native, BackendKind::mpi}, false), "");
+  EXPECT_EQ(misfit({BackendKind::nccl, BackendKind::native}, true), "");
+  EXPECT_NE(misfit({BackendKind::native, BackendKind::nccl}, false).find("--backend nccl"), std::string::npos);
+  EXPECT_NE(misfit({BackendKind::mpi}, true).find("--backend mpi"), std::string::npos);
+}
+
 TEST(BenchArguments, AskingForHelpGetIt) {
   const auto help = parse_bench({"-h"}).help;
   ASSERT_TRUE(help);
-  for (const char* part : {"examples", "--backend", "--json", "-b", "busbw"})
+  for (const char* part :
+       {"examples", "--backend", "--json", "-b", "busbw", "all_to_all", "halving_doubling", "--costs"})
     EXPECT_NE(help->find(part), std::string::npos) << part;
 }
 

@@ -12,14 +12,20 @@ namespace tutti::bench {
 namespace {
 
 TEST(Bandwidth, HasTheFactorsOfNcclTests) {
-  const int worlds[] = {2, 3, 4, 8};
+  const int worlds[] = {1, 2, 3, 4, 8};
   for (int n : worlds) {
+    const double any = n > 1 ? 1 : 0;  // at one rank no link is used
     const double parts = (n - 1.0) / n;
     EXPECT_DOUBLE_EQ(bus_factor(Operation::all_reduce, n), 2 * parts) << n << " ranks";
     EXPECT_DOUBLE_EQ(bus_factor(Operation::reduce_scatter, n), parts) << n << " ranks";
     EXPECT_DOUBLE_EQ(bus_factor(Operation::all_gather, n), parts) << n << " ranks";
-    EXPECT_DOUBLE_EQ(bus_factor(Operation::broadcast, n), 1) << n << " ranks";
-    EXPECT_DOUBLE_EQ(bus_factor(Operation::send_recv, n), 1) << n << " ranks";
+    EXPECT_DOUBLE_EQ(bus_factor(Operation::gather, n), parts) << n << " ranks";
+    EXPECT_DOUBLE_EQ(bus_factor(Operation::scatter, n), parts) << n << " ranks";
+    EXPECT_DOUBLE_EQ(bus_factor(Operation::all_to_all, n), parts) << n << " ranks";
+    EXPECT_DOUBLE_EQ(bus_factor(Operation::broadcast, n), any) << n << " ranks";
+    EXPECT_DOUBLE_EQ(bus_factor(Operation::reduce, n), any) << n << " ranks";
+    EXPECT_DOUBLE_EQ(bus_factor(Operation::send_recv, n), any) << n << " ranks";
+    EXPECT_DOUBLE_EQ(bus_factor(Operation::barrier, n), 0) << n << " ranks";
   }
 }
 
@@ -28,6 +34,9 @@ TEST(Bandwidth, IsBytesOverTimeAndThenTheFactor) {
   EXPECT_DOUBLE_EQ(busbw(Operation::all_reduce, 8, 8000, 1e-6), 14e9);
   EXPECT_DOUBLE_EQ(busbw(Operation::all_gather, 8, 8000, 1e-6), 7e9);
   EXPECT_DOUBLE_EQ(busbw(Operation::broadcast, 8, 8000, 1e-6), 8e9);
+  EXPECT_DOUBLE_EQ(busbw(Operation::reduce, 3, 8000, 1e-6), 8e9);
+  EXPECT_DOUBLE_EQ(busbw(Operation::gather, 2, 8000, 1e-6), 4e9);
+  EXPECT_DOUBLE_EQ(busbw(Operation::all_to_all, 8, 8000, 1e-6), 7e9);
 }
 
 TEST(Bandwidth, OfOneRankIsNoBusBandwidth) {
@@ -115,6 +124,32 @@ TEST(Sizes, OfScatteredCollectivesAreTrimmedToWholeElementsPerRank) {
   EXPECT_EQ(case_of(100, shape).out_count(), 24u);
   shape.operation = Operation::all_reduce;
   EXPECT_EQ(case_of(102, shape).bytes, 100u);
+  shape.operation = Operation::reduce;
+  EXPECT_EQ(case_of(102, shape).bytes, 100u);
+}
+
+TEST(Sizes, OfRootedCollectivesAndAllToAllCountTheBufferThatHoldsAllParts) {
+  Case shape;
+  shape.ranks = 4;
+  shape.root = 2;
+  const std::tuple<Operation, std::size_t, std::size_t> table[] = {
+      // elements in and out of who has all of it
+      {Operation::gather, 8, 32},
+      {Operation::scatter, 32, 8},
+      {Operation::all_to_all, 32, 32},
+  };
+  for (const auto& [operation, in, out] : table) {
+    shape.operation = operation;
+    const Case c = case_of(128, shape);
+    EXPECT_EQ(c.bytes, 128u) << name_of(operation);
+    EXPECT_EQ(c.count, 8u) << name_of(operation);
+    EXPECT_EQ(c.in_count(), in) << name_of(operation);
+    EXPECT_EQ(c.out_count(), out) << name_of(operation);
+    for (int rank = 0; rank < 4; ++rank) {
+      EXPECT_EQ(c.has_in(rank), operation != Operation::scatter || rank == 2) << name_of(operation) << " " << rank;
+      EXPECT_EQ(c.has_out(rank), operation != Operation::gather || rank == 2) << name_of(operation) << " " << rank;
+    }
+  }
 }
 
 TEST(Readable, DurationsAndBytesChooseTheirUnit) {

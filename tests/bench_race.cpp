@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "bench/algorithms.hpp"
 #include "bench/lineup.hpp"
 #include "bench/race.hpp"
 
@@ -127,8 +128,10 @@ TEST_F(RaceOfOneRank, LeavesOutWhoCannotAndSaysWhy) {
   const RaceResult result = run({&unable, &able}, quick());
   ASSERT_EQ(result.rows.size(), 1u);
   EXPECT_EQ(result.rows[0].backend, "mpi");
-  ASSERT_EQ(result.notes.size(), 1u);
-  EXPECT_NE(result.notes[0].find("not today"), std::string::npos) << result.notes[0];
+  ASSERT_EQ(result.left_out.size(), 1u);
+  EXPECT_EQ(result.left_out[0].why, "not today");
+  EXPECT_EQ(result.left_out[0].row.backend, "native");
+  EXPECT_EQ(result.left_out[0].row.c.bytes, 64u);
 }
 
 TEST_F(RaceOfOneRank, WithoutCheckingCountsNothing) {
@@ -140,11 +143,13 @@ TEST_F(RaceOfOneRank, WithoutCheckingCountsNothing) {
   EXPECT_EQ(result.rows.at(0).wrong, 0u);
 }
 
-TEST(RaceOfThreads, HasNoWrongResultInAnyCollectiveTypeAndPlace) {
+// Every algorithm of the native backend, and the choice among them, in turn.
+TEST(RaceOfThreads, HasNoWrongResultInAnyCollectiveTypePlaceAndAlgorithm) {
   for (int ranks : {1, 2, 3})
     run_threads(ranks, [ranks](Session& session) {
       Communicator comm = session.communicator();
-      const auto contender = tutti_contender(comm, Algorithm::automatic);
+      std::vector<std::unique_ptr<Contender>> contenders;
+      for (int i = 0; i < kAlgorithms; ++i) contenders.push_back(tutti_contender(comm, static_cast<Algorithm>(i)));
       // The harness's barrier, as a race among threads has it: one meeting point per rank on shared bootstraps.
       static std::vector<std::unique_ptr<Bootstrap>> bootstraps;
       if (session.rank() == 0) bootstraps = thread_bootstraps(ranks);
@@ -152,22 +157,21 @@ TEST(RaceOfThreads, HasNoWrongResultInAnyCollectiveTypeAndPlace) {
       Bootstrap& bootstrap = *bootstraps[static_cast<std::size_t>(session.rank())];
       MeetingPoint meeting(bootstrap);
       RaceOptions options;
-      options.rounds = 2;
-      options.calls = 3;
+      options.rounds = 1;
+      options.calls = 2;
+      options.warm_up = 0;
       options.second_run_seconds = 0;
       Race race(session, meeting, options);
       for (int operation = 0; operation < kOperations; ++operation)
         for (bool in_place : {false, true})
-          for (std::size_t bytes : {64u, 3000u, 40000u})
-            for (const auto& [type, op] :
-                 {std::pair{DataType::f32, ReduceOp::sum}, std::pair{DataType::bf16, ReduceOp::avg},
-                  std::pair{DataType::i64, ReduceOp::prod}, std::pair{DataType::u8, ReduceOp::max}}) {
+          for (const auto& [type, op] :
+               {std::pair{DataType::f32, ReduceOp::sum}, std::pair{DataType::bf16, ReduceOp::avg},
+                std::pair{DataType::i64, ReduceOp::prod}, std::pair{DataType::u8, ReduceOp::max}})
+            for (std::size_t bytes : {64u, 3000u, 40000u}) {
+              const bool all = type == DataType::f32 && bytes != 3000;
               Case shape;
               shape.operation = static_cast<Operation>(operation);
-              const bool choice = shape.operation == Operation::all_reduce ||
-                                  shape.operation == Operation::reduce_scatter ||
-                                  shape.operation == Operation::all_gather;
-              if ((in_place && !choice) || (shape.operation == Operation::send_recv && ranks < 2)) continue;
+              if ((in_place && !shape.has_places()) || (shape.is(Operation::send_recv) && ranks < 2)) continue;
               shape.ranks = ranks;
               shape.type = type;
               shape.op = op;
@@ -175,13 +179,20 @@ TEST(RaceOfThreads, HasNoWrongResultInAnyCollectiveTypeAndPlace) {
               shape.in_place = in_place;
               const Case c = case_of(bytes, shape);
               OwnMemory in(bytes), out(bytes);
-              const RaceResult result = race.run(
-                  c, {{contender.get(), MemoryKind::any, place_buffers(c, session.rank(), in.data(), out.data())}});
-              ASSERT_EQ(result.rows.size(), 1u)
-                  << name_of(c.operation) << ": " << (result.notes.empty() ? "" : result.notes[0]);
-              EXPECT_EQ(result.rows[0].wrong, 0u)
-                  << name_of(c.operation) << ' ' << name_of(type) << ' ' << name_of(op) << ' ' << bytes
-                  << " bytes, rank " << session.rank() << " of " << ranks << (in_place ? ", in place" : "");
+              std::vector<Lane> lanes;
+              for (const auto& contender : contenders)
+                if (contender->plays(c.operation) && (all || contender == contenders.front()))
+                  lanes.push_back(
+                      {contender.get(), MemoryKind::any, place_buffers(c, session.rank(), in.data(), out.data())});
+              EXPECT_EQ(lanes.size(), all ? algorithms_of(c.operation).size() + 1 : 1) << name_of(c.operation);
+              const RaceResult result = race.run(c, lanes);
+              EXPECT_EQ(result.rows.size() + result.left_out.size(), lanes.size()) << name_of(c.operation);
+              ASSERT_FALSE(result.rows.empty());
+              EXPECT_EQ(result.rows[0].asked_algorithm, "auto") << name_of(c.operation);
+              for (const Row& row : result.rows)
+                EXPECT_EQ(row.wrong, 0u) << name_of(c.operation) << " by " << row.algorithm << ' ' << name_of(type)
+                                         << ' ' << name_of(op) << ' ' << bytes << " bytes, rank " << session.rank()
+                                         << " of " << ranks << (in_place ? ", in place" : "");
             }
       session.bootstrap_barrier();
       if (session.rank() == 0) bootstraps.clear();

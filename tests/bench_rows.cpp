@@ -17,6 +17,9 @@ class Named : public Contender {
   std::string backend() const override { return backend_; }
   std::string asked_algorithm() const override { return backend_ == "native" ? "auto" : "default"; }
   std::string algorithm(const Case&) const override { return backend_ == "native" ? "two_shot" : "default"; }
+  CallCost cost(const Case& c) const override {
+    return backend_ == "native" ? CallCost{2, static_cast<double>(c.bytes)} : CallCost{};
+  }
   void run(const Case&, const Buffers&) override {}
 
  private:
@@ -25,6 +28,12 @@ class Named : public Contender {
 
 class RowsOfTwo : public testing::Test {
  protected:
+  std::string titles_of(const Table& table) const {
+    std::istringstream section(table.section(case_));
+    std::string titles;
+    for (int line = 0; line < 3; ++line) std::getline(section, titles);
+    return titles;
+  }
   Named native_{"native"}, mpi_{"mpi"};
   std::vector<Lane> lanes_ = {{&native_, MemoryKind::any, {}}, {&mpi_, MemoryKind::any, {}}};
   Case case_ = [] {
@@ -126,7 +135,8 @@ TEST_F(RowsOfTwo, OfPingPongCountOneWay) {
 TEST_F(RowsOfTwo, AreWrittenWithTheKeysThatReadersExpect) {
   Rows rows(case_, lanes_, 15);
   add(rows, 15, Placement::far, 100e-6, 300e-6);
-  const auto json = nlohmann::json::parse(report({"a CPU", 2, 23.5, {}, "an MPI"}, "tutti bench", rows.build(nullptr)));
+  const auto json =
+      nlohmann::json::parse(report({"a CPU", 2, 23.5, {}, "an MPI"}, false, "tutti bench", rows.build(nullptr), {}));
   EXPECT_EQ(json.at("machine").at("cpu"), "a CPU");
   EXPECT_EQ(json.at("machine").at("gpus"), nlohmann::json::array());
   EXPECT_EQ(json.at("command"), "tutti bench");
@@ -151,34 +161,85 @@ TEST_F(RowsOfTwo, AreWrittenWithTheKeysThatReadersExpect) {
   EXPECT_EQ(row.at("wrong"), 0);
   EXPECT_NEAR(row.at("ratio").at("mpi"), 3, 1e-9);
   EXPECT_EQ(row.at("placement_ns"), 240);
+  EXPECT_EQ(row.at("steps"), 2);
+  EXPECT_EQ(row.at("wire_bytes"), 1 << 20);
   EXPECT_EQ(json.at("rows")[1].at("ratio"), nlohmann::json::object());
+  EXPECT_EQ(json.at("rows")[1].at("steps"), nullptr) << "what a library does inside is not known";
+  EXPECT_EQ(json.at("not_applicable"), nlohmann::json::array());
+}
+
+TEST_F(RowsOfTwo, ThatCouldNotRunStandApartInTheFileAndInLineInTheTable) {
+  LeftOut unable{{}, "too long for it"};
+  unable.row.c = case_;
+  unable.row.backend = "native";
+  unable.row.algorithm = unable.row.asked_algorithm = "packets";
+  const auto json = nlohmann::json::parse(report({}, true, "tutti bench", {}, {unable}));
+  EXPECT_EQ(json.at("machine").at("device"), "gpu");
+  EXPECT_EQ(json.at("rows"), nlohmann::json::array());
+  ASSERT_EQ(json.at("not_applicable").size(), 1u);
+  EXPECT_EQ(json.at("not_applicable")[0].at("algorithm"), "packets");
+  EXPECT_EQ(json.at("not_applicable")[0].at("bytes"), 1 << 20);
+  EXPECT_EQ(json.at("not_applicable")[0].at("why"), "too long for it");
+
+  const Table table{BenchArguments{}};
+  const std::string titles = titles_of(table), line = table.line(unable);
+  EXPECT_EQ(titles.find("time") + 4, line.find("N/A") + 3) << titles << "\n" << line;
+  EXPECT_NE(line.find("too long for it"), std::string::npos) << line;
+}
+
+TEST_F(RowsOfTwo, ShowTheRootWhereThereIsOneAndTheOperatorWhereOneIsApplied) {
+  const std::tuple<Operation, const char*, const char*> table[] = {
+      {Operation::all_reduce, "sum", "-1"},  {Operation::reduce_scatter, "sum", "-1"},
+      {Operation::reduce, "sum", "1"},       {Operation::broadcast, "none", "1"},
+      {Operation::gather, "none", "1"},      {Operation::scatter, "none", "1"},
+      {Operation::all_to_all, "none", "-1"}, {Operation::all_gather, "none", "-1"},
+  };
+  for (const auto& [operation, op, root] : table) {
+    Row row;
+    row.c = case_of(64, Case{.operation = operation, .ranks = 2, .root = 1});
+    std::istringstream line(Table(BenchArguments{}).line(row));
+    std::string size, count, type, shown_op, shown_root;
+    line >> size >> count >> type >> shown_op >> shown_root;
+    EXPECT_EQ(shown_op, op) << name_of(operation);
+    EXPECT_EQ(shown_root, root) << name_of(operation);
+    const auto json = nlohmann::json::parse(report({}, false, "", {row}, {}));
+    EXPECT_EQ(json.at("rows")[0].at("root"), std::stoi(root)) << name_of(operation);
+  }
 }
 
 TEST_F(RowsOfTwo, ArePrintedInColumnsThatLineUp) {
   Rows rows(case_, lanes_, 15);
   add(rows, 15, Placement::far, 123456e-6, 1234567e-6);
   const std::vector<Row> built = rows.build(nullptr);
-  std::istringstream header(section_header(case_));
-  std::string skip, titles;
-  std::getline(header, skip);
-  std::getline(header, skip);
-  std::getline(header, titles);
-  const std::string line = table_line(built[0], false);
-  EXPECT_EQ(titles.find("time") + 4, line.find("123456") + 6) << titles << "\n" << line;
-  EXPECT_EQ(titles.find("#wrong") + 5, line.find(" 0 ", titles.find("#wrong")) + 1) << titles << "\n" << line;
-  EXPECT_EQ(titles.find("placement"), line.find("far")) << titles << "\n" << line;
-  EXPECT_NE(line.find("10.0"), std::string::npos) << line;
+  BenchArguments plain, all;
+  for (int i = 1; i < kAlgorithms; ++i) all.algorithms.push_back(static_cast<Algorithm>(i));
+  all.costs = true;
+  for (const BenchArguments& arguments : {plain, all}) {
+    const Table table(arguments);
+    const std::string titles = titles_of(table), line = table.line(built[0]);
+    EXPECT_EQ(titles.find("time") + 4, line.find("123456") + 6) << titles << "\n" << line;
+    EXPECT_EQ(titles.find("#wrong") + 5, line.find(" 0 ", titles.find("#wrong")) + 1) << titles << "\n" << line;
+    EXPECT_EQ(titles.find("placement"), line.find("far")) << titles << "\n" << line;
+    EXPECT_NE(line.find("10.0"), std::string::npos) << line;
+    EXPECT_EQ(titles.find("memory"), line.find("any")) << titles << "\n" << line;
+    EXPECT_EQ(titles.find("wire") + 4, arguments.costs ? line.find("1048576", 20) + 7 : std::string::npos + 4)
+        << titles << "\n"
+        << line;
+  }
+  Row longest = built[0];
+  longest.algorithm = longest.asked_algorithm = "recursive_doubling";
+  EXPECT_EQ(titles_of(Table(all)).find("placement"), Table(all).line(longest).find("far"));
 }
 
 TEST_F(RowsOfTwo, AreSummedUpWithTheSlowestRatio) {
   Rows rows(case_, lanes_, 1);
   add(rows, 1, Placement::near, 2e-6, 1e-6);
   std::vector<Row> built = rows.build(nullptr);
-  EXPECT_NE(table_footer(built, true).find("in 0 of 1 rows; least ratio 0.50"), std::string::npos)
-      << table_footer(built, true);
-  EXPECT_NE(table_footer(built, true).find("0 OK"), std::string::npos);
+  const Table table{BenchArguments{}};
+  EXPECT_NE(table.footer(built).find("in 0 of 1 rows; least ratio 0.50"), std::string::npos) << table.footer(built);
+  EXPECT_NE(table.footer(built).find("0 OK"), std::string::npos);
   built[0].wrong = 3;
-  EXPECT_NE(table_footer(built, true).find("3 FAILED"), std::string::npos);
+  EXPECT_NE(table.footer(built).find("3 FAILED"), std::string::npos);
 }
 
 }  // namespace

@@ -16,23 +16,25 @@ PROGRAMS = sys.argv[1:]
 # Per program: arguments that are right, and some that are wrong.
 RIGHT = {
     "tutti-demo": [[]],
-    "tutti-bench": [["all_reduce"], ["all_reduce,all_gather", "-b", "8", "-e", "64M", "-f", "2", "--backend", "native,mpi"]],
+    "tutti-bench": [["all_reduce"], ["all", "--algorithm", "all", "--root", "all", "--costs", "--backend", "native"],
+                    ["all_reduce,all_gather", "-b", "8", "-e", "64M", "-f", "2"]],
     "tutti-train": [["--preset", "fashion", "--parallel", "data"], ["--preset", "lecture", "--parallel", "serial"],
                     ["--preset", "lecture", "--seed", str(2**64 - 1), "--steps", str(2**63 - 1), "--lr", "1e-3"]],
 }
 WRONG = {
     "tutti-demo": [["surplus"], ["--threads", "0"], ["--threads", "2"], ["--compare", "serial.json"]],
     "tutti-bench": [["all_reduce_twice"], ["all_reduce", "-b", "eight"], ["all_reduce", "-e", "-1"],
-                    ["all_reduce", "--backend", "carrier-pigeon"], ["all_reduce", "--backend", "nccl"], ["all_reduce", "--algorithm", "magic"]],
+                    ["all_reduce", "--backend", "carrier-pigeon"], ["all_reduce", "--algorithm", "magic"],
+                    ["gather", "--algorithm", "two_shot"], ["gather", "--root", "4"]],
     "tutti-train": [["--preset", "none"], ["--parallel", "sideways"], ["--batch", "0"], ["--lr", "fast"], ["surplus"],
                     ["--steps", "0"], ["--steps", "-1"], ["--steps", "9" * 20], ["--steps", ""], ["--seed", "-1"],
                     ["--seed", str(2**64)], ["--lr", ""], ["--batch", "9" * 20], ["--json", ""],
-                    ["--backend", "carrier-pigeon"], ["--backend", "nccl"]],
+                    ["--backend", "carrier-pigeon"]],
 }
 # Per program: something short to do.
 SHORT = {
     "tutti-demo": ["--collectives-only"],
-    "tutti-bench": ["all_reduce", "-b", "8", "-e", "8", "--rounds", "1", "--backend", "native"],
+    "tutti-bench": ["all", "-b", "64", "-e", "64", "--rounds", "1", "-n", "1", "--backend", "native"],
     "tutti-train": ["--preset", "lecture", "--parallel", "data", "--layers", "8-8-8", "--steps", "1"],
 }
 HAS_GPU = os.path.exists("/dev/nvidiactl")
@@ -88,6 +90,14 @@ class CommandLine(unittest.TestCase):
                         self.assertIn(variable, done.stderr)
                         self.assertIn(words, done.stderr)
 
+    def test_nccl_is_refused_on_the_cpu(self):
+        for name in ("tutti-bench", "tutti-train"):
+            for command in self.each({**{program: [] for program in RIGHT}, name: [RIGHT[name][0] + ["--backend", "nccl"]]}):
+                with self.subTest(command=command):
+                    done = run(*command, TUTTI_DEVICE="cpu")
+                    self.assertEqual((done.returncode, done.stdout), (2, ""), got(done))
+                    self.assertRegex(done.stderr, r"(?i)\A[^\n]*nccl[^\n]*\n\Z", got(done))
+
     def test_a_right_variable_is_accepted_in_silence(self):
         for command in self.each({name: cases[:1] for name, cases in RIGHT.items()}):
             for variable, value in RIGHT_VARIABLES:
@@ -106,20 +116,16 @@ class CommandLine(unittest.TestCase):
     def test_a_run_says_once_that_and_why_it_is_on_the_cpu(self):
         for program in PROGRAMS:
             with self.subTest(program=program):
-                done = run(program, *SHORT[os.path.basename(program)])
+                done = run(program, *SHORT[os.path.basename(program)], TUTTI_DEVICE="cpu")
                 self.assertEqual(done.returncode, 0, got(done))
                 self.assertEqual(len(re.findall(r"the CPU \([^)]+\)", done.stdout)), 1, got(done))
 
-    def test_a_session_on_a_gpu_is_refused(self):
-        # Where there is no GPU, auto means the CPU.
+    def test_a_run_on_the_device_that_is_there_says_once_which_it_is(self):
         for program in PROGRAMS:
             with self.subTest(program=program):
                 done = run(program, *SHORT[os.path.basename(program)], TUTTI_DEVICE="auto")
-                if done.returncode == 0:
-                    self.assertIn("running on the CPU", done.stderr, got(done))
-                else:
-                    self.assertEqual((done.returncode, done.stdout), (2, ""), got(done))
-                    self.assertRegex(done.stderr, rf"\A[^\n]*{re.escape(NEEDS_CPU)}\n\Z", got(done))
+                self.assertEqual(done.returncode, 0, got(done))
+                self.assertEqual(len(re.findall(r"the (CPU|GPU) \([^)]+\)", done.stdout)), 1, got(done))
 
     def test_a_loss_that_is_not_finite_ends_training_with_one_line_and_exit_1(self):
         for program in PROGRAMS:

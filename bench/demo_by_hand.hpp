@@ -1,0 +1,12 @@
+// Collectives beside the same written by hand: how many lines, how long.
+#pragma once
+#include "bench/in_order.hpp"
+#include "collectives/tutti.hpp"
+
+namespace tutti::bench {
+
+/// Runs and times what by_hand.hpp has beside the collectives, and prints lines and times. True if both ways give the
+/// same bits on every rank. Collective.
+bool show_by_hand(Session& session, InOrder& out);
+
+}  // namespace tutti::bench
