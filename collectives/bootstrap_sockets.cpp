@@ -25,19 +25,20 @@ std::unique_ptr<Star> form_centre(Descriptor listener, const SocketAddress& addr
 /// The others go to rank 0. Whether somebody listens there already is for `comes_later` to say.
 std::unique_ptr<Star> form_ray(const SocketAddress& centre, const Arrival& arrival, bool comes_later) {
   const Deadline deadline(arrival.timeout_s);
+  const auto it_ended = [&] {
+    return Error(ErrorCode::peer_failed, fmt::format("rank {} of {}: rank 0 at {} has ended before the job existed",
+                                                     arrival.rank, arrival.size, in_words(centre)));
+  };
   Descriptor connection;
   for (auto pause = 200u; (connection = connect_to(centre, deadline)).get() < 0; pause = std::min(2 * pause, 10'000u)) {
-    if (!comes_later) {
-      throw Error(ErrorCode::peer_failed, fmt::format("rank {} of {}: rank 0 at {} has ended before the job existed",
-                                                      arrival.rank, arrival.size, in_words(centre)));
-    }
+    if (!comes_later) throw it_ended();
     if (deadline.passed()) {
       throw Error(ErrorCode::timeout, fmt::format("rank {} of {}: waited {} s for rank 0 to listen at {}", arrival.rank,
                                                   arrival.size, arrival.timeout_s, in_words(centre)));
     }
     ::usleep(pause);
   }
-  arrive(connection.get(), centre, arrival);
+  if (!arrive(connection.get(), centre, arrival)) throw it_ended();
   return star_ray(arrival.rank, arrival.size, std::move(connection));
 }
 
@@ -168,7 +169,7 @@ std::unique_ptr<Bootstrap> sockets_bootstrap(const UniqueId& id, int rank, int s
   const auto used = [&] {
     return Error(
         ErrorCode::invalid_argument,
-        fmt::format("rank {} of {}: nobody listens at {}: the unique id has been used (each serves one job), or "
+        fmt::format("rank {} of {}: nobody answers at {}: the unique id has been used (each serves one job), or "
                     "the process that made it has ended; make a new one",
                     rank, size, in_words(invitation.host)));
   };
@@ -180,10 +181,11 @@ std::unique_ptr<Bootstrap> sockets_bootstrap(const UniqueId& id, int rank, int s
     arrival.centre = address_beside(guest.get());
     listener = listen_at(arrival.centre);
   }
-  const SocketAddress centre = arrive(guest.get(), invitation.host, arrival);
+  const auto centre = arrive(guest.get(), invitation.host, arrival);
+  if (!centre) throw used();
   arrival.timeout_s = std::min(timeout_s, kForming);
-  auto star =
-      rank == 0 ? form_centre(std::move(listener), centre, arrival) : form_ray(centre, arrival, /*comes_later=*/false);
+  auto star = rank == 0 ? form_centre(std::move(listener), *centre, arrival)
+                        : form_ray(*centre, arrival, /*comes_later=*/false);
   return std::make_unique<SocketsBootstrap>(std::move(star), rank, size, timeout_s);
 }
 

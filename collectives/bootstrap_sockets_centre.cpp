@@ -34,14 +34,15 @@ class Centre : public Star {
     answer(name, deadline, timeout_s);
   }
 
-  bool has_left(int peer) const override {
+  int connection() const override { return links_.empty() ? -1 : links_.front().connection.get(); }
+
+ private:
+  bool hung_up(int peer) const override {
     if (peer == 0) return false;
     pollfd end{links_[static_cast<std::size_t>(peer) - 1].connection.get(), POLLRDHUP, 0};
     return ::poll(&end, 1, 0) > 0;
   }
-  int connection() const override { return links_.empty() ? -1 : links_.front().connection.get(); }
 
- private:
   struct Link {
     Descriptor connection;
     FrameReader reader;
@@ -55,6 +56,7 @@ class Centre : public Star {
     std::string in_vain;
     std::string unequal;
     std::unique_ptr<Error> failure;
+    std::vector<int> told_ended;  // by the rank that failed
   };
 
   void gather(const char* name, std::size_t length, std::span<std::byte> all, const Deadline& deadline,
@@ -101,16 +103,15 @@ class Centre : public Star {
         }
         case FrameReader::State::complete: break;
       }
-      const std::span<const std::byte> payload = link.reader.payload();
-      const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
       if (link.reader.header().kind == FrameKind::failure) {
-        trouble.failure = std::make_unique<Error>(link.reader.header().code, text);
+        trouble.failure = std::make_unique<Error>(link.reader.header().code, link.reader.text());
+        trouble.told_ended = link.reader.ended();
         return;
       }
       if (link.reader.header().kind == FrameKind::in_vain) {
         // Of an exchange that did end, it is out of date.
         if (link.reader.header().exchange == exchanges_)
-          trouble.in_vain = fmt::format("rank {} waited {} s", rank, text);
+          trouble.in_vain = fmt::format("rank {} waited {} s", rank, link.reader.text());
         link.reader.take();
         continue;
       }
@@ -118,6 +119,7 @@ class Centre : public Star {
         trouble.ended.push_back(rank);  // that is no rank any more
         return;
       }
+      const std::span<const std::byte> payload = link.reader.payload();
       std::copy(payload.begin(), payload.end(), all.begin() + static_cast<std::ptrdiff_t>((i + 1) * length));
       link.arrived = true;
       link.reader.take();
@@ -125,7 +127,7 @@ class Centre : public Star {
   }
 
   void throw_if_hopeless(const char* name, const Trouble& trouble) {
-    if (trouble.failure != nullptr) give_up(trouble.failure->code(), trouble.failure->what());
+    if (trouble.failure != nullptr) give_up(trouble.failure->code(), trouble.failure->what(), trouble.told_ended);
     if (!trouble.ended.empty()) say_they_ended(name, trouble.ended);
     if (trouble.unequal.empty()) return;
     give_up(ErrorCode::mismatch, fmt::format("{}: {}: call the same on all ranks", title(name), trouble.unequal));
@@ -170,15 +172,15 @@ class Centre : public Star {
   }
 
   [[noreturn]] void say_they_ended(const char* name, const std::vector<int>& ended) {
-    give_up(ErrorCode::peer_failed,
-            fmt::format("{}: ranks {} have ended, they will never arrive", title(name), fmt::join(ended, ", ")));
+    give_up(ErrorCode::peer_failed, fmt::format("{}: {}", title(name), note_the_ended(ended)), ended);
   }
 
-  [[noreturn]] void give_up(ErrorCode code, const std::string& text) {
+  [[noreturn]] void give_up(ErrorCode code, const std::string& text, const std::vector<int>& ended = {}) {
+    note_the_ended(ended);
     failure_ = std::make_unique<Error>(code, text);
     for (Link& link : links_) {
       if (link.lost || !link.writer.between_frames()) continue;
-      link.writer.start(FrameKind::failure, exchanges_, std::as_bytes(std::span(text)), code);
+      link.writer.start_failure(exchanges_, code, ended, text);
       link.writer.write(link.connection.get());
     }
     throw Error(*failure_);

@@ -32,7 +32,11 @@ class Ray : public Star {
       if (centre_reads) centre_reads = writer_.write(connection_.get());
       if (answered(name, all)) return;
       if (!verdict && deadline.passed()) {
-        if (centre_reads) send_text(FrameKind::in_vain, ErrorCode::timeout, fmt::format("{}", timeout_s));
+        if (centre_reads && writer_.done()) {
+          const std::string text = fmt::format("{}", timeout_s);
+          writer_.start(FrameKind::in_vain, exchanges_, std::as_bytes(std::span(text)));
+          writer_.write(connection_.get());
+        }
         verdict.emplace(kForTheVerdict);
       }
       if (!verdict && !(ended = ended_ranks_now_and_then()).empty()) verdict.emplace(kForTheVerdict);
@@ -42,8 +46,7 @@ class Ray : public Star {
                   fmt::format("{}: waited {} s for ranks 0 (and maybe others, which only rank 0 knows)", title(name),
                               timeout_s));
         }
-        give_up(ErrorCode::peer_failed,
-                fmt::format("{}: ranks {} have ended, they will never arrive", title(name), fmt::join(ended, ", ")));
+        give_up(ErrorCode::peer_failed, fmt::format("{}: {}", title(name), note_the_ended(ended)), ended);
       }
       pollfd ready{connection_.get(), static_cast<short>(centre_reads && !writer_.done() ? POLLIN | POLLOUT : POLLIN),
                    0};
@@ -51,16 +54,17 @@ class Ray : public Star {
     }
   }
 
-  bool has_left(int peer) const override {
-    if (peer != 0) return false;
-    pollfd end{connection_.get(), POLLRDHUP, 0};
-    return ::poll(&end, 1, 0) > 0;
-  }
   int connection() const override { return connection_.get(); }
 
  private:
   // Long enough for a rank 0 that has to wait for a core: it may be about to answer.
   static constexpr double kForTheVerdict = 2;  // seconds
+
+  bool hung_up(int peer) const override {
+    if (peer != 0) return false;
+    pollfd end{connection_.get(), POLLRDHUP, 0};
+    return ::poll(&end, 1, 0) > 0;
+  }
 
   /// True if what all brought is in `all`; throws what rank 0 says is wrong.
   bool answered(const char* name, std::span<std::byte> all) {
@@ -68,7 +72,7 @@ class Ray : public Star {
       case FrameReader::State::waiting: return false;
       case FrameReader::State::complete: break;
       case FrameReader::State::ended:
-        give_up(ErrorCode::peer_failed, fmt::format("{}: ranks 0 have ended, they will never arrive", title(name)));
+        give_up(ErrorCode::peer_failed, fmt::format("{}: {}", title(name), note_the_ended({0})));
       case FrameReader::State::unequal:
         give_up(ErrorCode::mismatch,
                 fmt::format("{}: rank 0 answers with {} bytes to exchange {}, expected {}: call the same on all ranks",
@@ -76,8 +80,8 @@ class Ray : public Star {
     }
     const std::span<const std::byte> payload = reader_.payload();
     if (reader_.header().kind != FrameKind::whole) {
-      failure_ = std::make_unique<Error>(reader_.header().code,
-                                         std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+      note_the_ended(reader_.ended());
+      failure_ = std::make_unique<Error>(reader_.header().code, reader_.text());
       throw Error(*failure_);
     }
     std::copy(payload.begin(), payload.end(), all.begin());
@@ -94,16 +98,12 @@ class Ray : public Star {
     return ended_ranks();
   }
 
-  /// The rest of an unfinished frame goes first, if it can.
-  void send_text(FrameKind kind, ErrorCode code, const std::string& text) {
-    if (!writer_.done()) return;
-    writer_.start(kind, exchanges_, std::as_bytes(std::span(text)), code);
-    writer_.write(connection_.get());
-  }
-
-  [[noreturn]] void give_up(ErrorCode code, const std::string& text) {
+  [[noreturn]] void give_up(ErrorCode code, const std::string& text, const std::vector<int>& ended = {}) {
     failure_ = std::make_unique<Error>(code, text);
-    send_text(FrameKind::failure, code, text);
+    if (writer_.done()) {  // a frame that is half-way cannot be followed by another
+      writer_.start_failure(exchanges_, code, ended, text);
+      writer_.write(connection_.get());
+    }
     throw Error(*failure_);
   }
 
@@ -116,6 +116,13 @@ class Ray : public Star {
 }  // namespace
 
 std::string Star::title(const char* name) const { return fmt::format("bootstrap {} number {}", name, exchanges_); }
+
+std::string Star::note_the_ended(const std::vector<int>& ranks) {
+  for (int rank : ranks) {
+    if (rank >= 0 && rank < size_) ended_[static_cast<std::size_t>(rank)] = true;
+  }
+  return fmt::format("ranks {} have ended, they will never arrive", fmt::join(ranks, ", "));
+}
 
 std::unique_ptr<Star> star_ray(int rank, int size, Descriptor connection) {
   return std::make_unique<Ray>(rank, size, std::move(connection));

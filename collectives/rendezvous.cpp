@@ -78,6 +78,7 @@ std::vector<Descriptor> Rendezvous::gather(double timeout_s, int stop) {
   }
   std::sort(guests_.begin(), guests_.end(),
             [](const Guest& a, const Guest& b) { return a.arrival.rank < b.arrival.rank; });
+  end_socket(listener_);  // before anybody can know that it is over
   Verdict verdict = refusal(ErrorCode::system, "");
   verdict.welcome = 1;
   if (first_ == 0) verdict.centre = guests_.front().arrival.centre;
@@ -194,25 +195,17 @@ void Rendezvous::notice_who_ended() {
 }
 
 void Rendezvous::give_up(ErrorCode code, const std::string& text) {
+  end_socket(listener_);
   const std::string message = fmt::format("rendezvous {}: {}", in_words(address_), text);
   for (const Guest& guest : guests_) tell(guest.connection.get(), refusal(code, message));
   throw Error(code, message);
 }
 
-SocketAddress arrive(int connection, const SocketAddress& host, const Arrival& arrival) {
+std::optional<SocketAddress> arrive(int connection, const SocketAddress& host, const Arrival& arrival) {
   ArrivalMessage message{};
   std::memcpy(message.hello, kHello, sizeof kHello);
   message.arrival = arrival;
-  const auto ended = [&](const char* what) {
-    return Error(
-        ErrorCode::peer_failed,
-        fmt::format("rank {} of {}: the rendezvous {} {}: the id has been used, or the process that made it has "
-                    "ended",
-                    arrival.rank, arrival.size, in_words(host), what));
-  };
-  if (::send(connection, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof message) {
-    throw ended("takes no message");
-  }
+  if (::send(connection, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof message) return std::nullopt;
   const Deadline deadline(arrival.timeout_s + kForTheVerdict);
   Verdict verdict{};
   std::size_t heard = 0;
@@ -224,7 +217,7 @@ SocketAddress arrive(int connection, const SocketAddress& host, const Arrival& a
     if (length > 0) {
       heard += static_cast<std::size_t>(length);
     } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {
-      throw ended("has closed");
+      return std::nullopt;
     } else if (deadline.passed()) {
       throw Error(ErrorCode::timeout, fmt::format("rank {} of {}: the rendezvous {} said nothing for {} s",
                                                   arrival.rank, arrival.size, in_words(host), arrival.timeout_s));

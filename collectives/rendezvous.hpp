@@ -72,7 +72,8 @@ class Rendezvous {
 };
 
 /// A rank's side: says `arrival` to the rendezvous at the other end of `connection`, and returns where rank 0 is to be
-/// found once all have come. Throws the host's error, or its own if the host says nothing in time.
-SocketAddress arrive(int connection, const SocketAddress& host, const Arrival& arrival);
+/// found once all have come; nothing if the host closes without a word, as one that is over does. Throws the host's
+/// error, or its own if the host says nothing in time.
+std::optional<SocketAddress> arrive(int connection, const SocketAddress& host, const Arrival& arrival);
 
 }  // namespace tutti

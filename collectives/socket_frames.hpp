@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "collectives/error.hpp"
@@ -22,13 +23,14 @@ struct FrameHeader {
   std::uint64_t exchange;  ///< its number
   std::uint64_t length;    ///< bytes that follow
   ErrorCode code;          ///< of a failure
-  std::uint32_t unused;
+  std::uint32_t ended;     ///< of a failure: so many ranks (int32) come before the text, which are known to have ended
 };
 
 /// One frame on its way out.
 class FrameWriter {
  public:
-  void start(FrameKind kind, std::uint64_t exchange, std::span<const std::byte> payload, ErrorCode code = {});
+  void start(FrameKind kind, std::uint64_t exchange, std::span<const std::byte> payload);
+  void start_failure(std::uint64_t exchange, ErrorCode code, const std::vector<int>& ended, const std::string& text);
   /// Writes what fits. False if nobody can read it any more.
   bool write(int connection);
   bool done() const { return written_ == bytes_.size(); }
@@ -36,6 +38,8 @@ class FrameWriter {
   bool between_frames() const { return written_ == 0 || done(); }
 
  private:
+  void start(const FrameHeader& header, std::span<const std::byte> payload);
+
   std::vector<std::byte> bytes_;
   std::size_t written_ = 0;
 };
@@ -53,6 +57,9 @@ class FrameReader {
   State read(int connection, std::uint64_t exchange, std::size_t length);
   const FrameHeader& header() const { return header_; }
   std::span<const std::byte> payload() const { return payload_; }
+  /// Of a failure or a wait in vain.
+  std::string text() const;
+  std::vector<int> ended() const;
   void take() { read_ = 0; }
 
  private:

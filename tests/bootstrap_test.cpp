@@ -79,7 +79,7 @@ class Bootstraps : public test::Job {};
 
 TEST_P(Bootstraps, GiveEveryRankAllValuesInRankOrder) {
   run_job(GetParam(), [](Bootstrap& job) {
-    for (std::size_t length : {0u, 1u, 8u, 4099u, 1u, 70000u}) {
+    for (std::size_t length : {0u, 1u, 8u, 4099u, 1u, 70000u, 2000000u}) {
       std::vector<std::byte> mine(length, static_cast<std::byte>(job.rank() + 1));
       std::vector<std::byte> all(length * static_cast<std::size_t>(job.size()), std::byte{0xee});
       job.all_gather(mine, all);
@@ -429,17 +429,24 @@ TEST(Hosts, AreNamedIfTheyDiffer) {
   EXPECT_NE(message.find("rank 2 on host faraway"), std::string::npos) << message;
 }
 
-// Run by mpirun with recovery, which leaves the others alone when a process dies; see CMakeLists.txt.
+// Run by launchers that leave the others alone when a process dies; see CMakeLists.txt.
 TEST(KilledRank, IsNoticedByTheOthers) {
-  const auto job = mpi_bootstrap(60);
+  const auto job = process_bootstrap(60);
   const int victim = job->size() - 1;
-  if (victim == 0) GTEST_SKIP() << "needs mpirun with at least two ranks";
+  if (victim == 0) GTEST_SKIP() << "needs a launcher and at least two ranks";
+  std::vector<int> reversed;  // in which the victim is rank 0
+  for (int rank = job->size(); rank-- > 0;) reversed.push_back(rank);
+  const auto group = job->subgroup(reversed);
   job->barrier();
   if (job->rank() == victim) ::kill(::getpid(), SIGKILL);
-  std::string message;
-  EXPECT_EQ(code_of([&] { job->barrier(); }, &message), ErrorCode::peer_failed) << "rank " << job->rank();
-  EXPECT_NE(message.find("ranks " + std::to_string(victim) + " have ended"), std::string::npos) << message;
-  EXPECT_FALSE(job->alive(victim));
+  const auto expect = [&](Bootstrap& bootstrap, int ended) {
+    std::string message;
+    EXPECT_EQ(code_of([&] { bootstrap.barrier(); }, &message), ErrorCode::peer_failed) << "rank " << job->rank();
+    EXPECT_NE(message.find("ranks " + std::to_string(ended) + " have ended"), std::string::npos) << message;
+    EXPECT_FALSE(bootstrap.alive(ended)) << "rank " << job->rank();
+  };
+  expect(*job, victim);
+  expect(*group, 0);
   if (!HasFailure()) {
     std::printf("rank %d noticed\n", job->rank());
     std::fflush(stdout);
