@@ -229,10 +229,9 @@ bool Model::await(Strand& me, const Wait& wait) {
 /// The clock that came with the earliest count that satisfies the wait: no more is certain.
 void Model::acquire(Strand& me, const Wait& wait) {
   const std::deque<Published::Signal>& past = published_[wait.flag].signals;
-  const auto first = std::find_if(past.begin(), past.end(), [&](const Published::Signal& s) {
-    return wait.tag ? s.count == wait.wanted : s.count >= wait.wanted;
-  });
-  if (first == past.end()) return;
+  const auto first = std::lower_bound(past.begin(), past.end(), wait.wanted,
+                                      [](const Published::Signal& s, std::uint64_t count) { return s.count < count; });
+  if (first == past.end() || (wait.tag && first->count != wait.wanted)) return;
   // The one waited for may be forgotten already; nobody should look back that far.
   if (first == past.begin() && past.size() == kSignals && !wait.tag && first->count > wait.wanted)
     find(Defect::counts,

@@ -25,9 +25,8 @@ const char* name_of(Word word) {
   return names[static_cast<int>(word)];
 }
 
-/// Cuts the span that `at` falls into; returns the first that begins at `at` or later.
-Races::Spans::iterator Races::cut(std::uintptr_t at) {
-  const auto after = spans_.lower_bound(at);
+/// Cuts the span that `at` falls into; returns `after`, the first that begins at `at` or later, or the new one.
+Races::Spans::iterator Races::cut(std::uintptr_t at, Spans::iterator after) {
   if (after != spans_.end() && after->first == at) return after;
   if (after == spans_.begin()) return after;
   const auto before = std::prev(after);
@@ -50,8 +49,10 @@ void Races::check(const Spans::value_type& span, const Mark& now, const Clock& k
 void Races::access(const void* at, std::size_t bytes, const Mark& now, const Clock& known, const Report& report) {
   if (bytes == 0) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(at), end = begin + bytes;
-  auto span = cut(begin);
-  cut(end);
+  auto span = cut(begin, spans_.lower_bound(begin));
+  auto after = span;
+  while (after != spans_.end() && after->first < end) ++after;
+  cut(end, after);
   if (now.write) {
     // What comes after this write has only the write to be ordered with: those before it are in its past, or reported.
     for (auto s = span; s != spans_.end() && s->first < end; ++s) check(*s, now, known, report);

@@ -72,7 +72,7 @@ class Races {
   };
   using Spans = std::map<std::uintptr_t, Span>;
 
-  Spans::iterator cut(std::uintptr_t at);
+  Spans::iterator cut(std::uintptr_t at, Spans::iterator after);
   static void check(const Spans::value_type& span, const Mark& now, const Clock& known, const Report& report);
 
   Spans spans_;  // by begin; disjoint

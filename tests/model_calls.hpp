@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -13,6 +14,33 @@
 #include "kernels/block_model.hpp"
 
 namespace tutti::model {
+
+/// Fewer schedules under a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kReduced = true;
+#else
+inline constexpr bool kReduced = false;
+#endif
+/// Many more, if asked for.
+inline bool full() {
+  const char* const asked = std::getenv("TUTTI_FULL");
+  return asked && std::string_view(asked) == "1";
+}
+
+inline constexpr int kLeastSlots = 3;
+
+/// Slots as small as the kernels allow, so that a few hundred bytes make many rounds.
+inline Geometry tight_geometry(int ranks, int blocks, int slots) {
+  return {.ranks = ranks,
+          .blocks = blocks,
+          .packet_blocks = blocks,
+          .message_blocks = blocks,
+          .slots = slots,
+          .slot_bytes = least_slot_bytes(ranks),
+          .p2p_slots = slots - 1,
+          .p2p_slot_bytes = 256,
+          .packet_bytes = 384};
+}
 
 enum class Shape {
   all_reduce,
@@ -100,9 +128,8 @@ T element(double value) {
     return static_cast<T>(value);
 }
 
-/// Element i of the reduction over all ranks.
-template <class T>
-T expected(const Case& c, int ranks, std::size_t i) {
+/// Element i of the inputs of all ranks, put together; not yet divided.
+inline std::int64_t together(const Case& c, int ranks, std::size_t i) {
   std::int64_t all = input(c, 0, i);
   for (int r = 1; r < ranks; ++r) {
     const std::int64_t next = input(c, r, i);
@@ -113,6 +140,12 @@ T expected(const Case& c, int ranks, std::size_t i) {
       default: all += next;
     }
   }
+  return all;
+}
+
+/// An element of the result of a reduction over all ranks, of which `all` is put together.
+template <class T>
+T reduced(const Case& c, int ranks, std::int64_t all) {
   if (c.op != ReduceOp::avg) return element<T>(static_cast<double>(all));
   if constexpr (std::is_integral_v<T>) return static_cast<T>(all / ranks);
   if constexpr (std::is_same_v<T, double>) return static_cast<double>(all) / ranks;
@@ -168,9 +201,11 @@ class Buffers {
       for (std::size_t i = 0; i < l.out_elements; ++i) {
         T want;
         switch (c.shape()) {
-          case Shape::all_reduce: want = expected<T>(c, n, i); break;
-          case Shape::reduce_scatter: want = expected<T>(c, n, static_cast<std::size_t>(rank) * c.count + i); break;
-          case Shape::reduce: want = expected<T>(c, n, i); break;
+          case Shape::all_reduce:
+          case Shape::reduce: want = reduced<T>(c, n, all(c, i)); break;
+          case Shape::reduce_scatter:
+            want = reduced<T>(c, n, all(c, static_cast<std::size_t>(rank) * c.count + i));
+            break;
           case Shape::scatter: want = element<T>(input(c, c.root, static_cast<std::size_t>(rank) * c.count + i)); break;
           case Shape::all_to_all:
             want = element<T>(
@@ -210,6 +245,16 @@ class Buffers {
     std::size_t in_elements = 0;
     std::size_t out_elements = 0;
   };
+
+  /// together(c, ranks, i), which every rank asks for.
+  std::int64_t all(const Case& c, std::size_t i) {
+    if (all_of_.salt != c.salt || all_of_.op != c.op || all_of_.type != c.type) {
+      all_of_ = c;
+      all_.clear();
+    }
+    while (all_.size() <= i) all_.push_back(together(c, model_.geometry().ranks, all_.size()));
+    return all_[i];
+  }
 
   /// As much of a buffer as a call with chunks for all ranks could fill, and what is around it.
   std::size_t reach_of(const Case& c) const {
@@ -278,7 +323,9 @@ class Buffers {
   Model& model_;
   std::size_t bytes_;
   int segments_[2];
-  std::vector<char*> unmapped_;  // [rank][in, out]
+  std::vector<char*> unmapped_;    // [rank][in, out]
+  Case all_of_;                    // the reduction of
+  std::vector<std::int64_t> all_;  // whose elements these are
 };
 
 /// How much memory Buffers need for the cases.
