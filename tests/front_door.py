@@ -23,7 +23,7 @@ project(small LANGUAGES CXX)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 add_custom_target(programs)
 add_custom_target(sanitize)
-foreach(name demo bench train)
+foreach(name demo bench topo train)
   add_executable(tutti-${name} program.cpp)
   add_dependencies(programs tutti-${name})
 endforeach()
@@ -45,10 +45,16 @@ endif()
 """
 # Stands in for tutti's programs: it keeps the same promises about --check-arguments, --ranks and -h.
 PROGRAM = r"""
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "(null)";
+}
 
 int main(int count, char** arguments) {
   bool check = count > 1 && std::strcmp(arguments[1], "--check-arguments") == 0;
@@ -60,15 +66,28 @@ int main(int count, char** arguments) {
   if (check) return std::strcmp(arguments[2], "--ranks") == 0 ? 0 : 3;
   char folder[4096];
   char line[16384];
-  int length = std::snprintf(line, sizeof line, "rank %s of %s in <%s> terminal %s pid %d", std::getenv("OMPI_COMM_WORLD_RANK"),
-                             std::getenv("OMPI_COMM_WORLD_SIZE"), getcwd(folder, sizeof folder),
-                             std::getenv("TUTTI_TERMINAL"), getpid());
+  const bool sockets = std::getenv("TUTTI_RENDEZVOUS") != nullptr;
+  const char* const rank = variable(sockets ? "TUTTI_RANK" : "OMPI_COMM_WORLD_RANK");
+  int length = std::snprintf(line, sizeof line, "rank %s of %s in <%s> terminal %s pid %d", rank,
+                             variable(sockets ? "TUTTI_SIZE" : "OMPI_COMM_WORLD_SIZE"), getcwd(folder, sizeof folder),
+                             variable("TUTTI_TERMINAL"), getpid());
+  if (sockets) length += std::snprintf(line + length, sizeof line - length, " rendezvous %s mpi %s",
+                                       variable("TUTTI_RENDEZVOUS"), variable("OMPI_COMM_WORLD_RANK"));
   for (int i = 1; i < count; ++i) length += std::snprintf(line + length, sizeof line - length, " [%s]", arguments[i]);
   std::puts(line);
   std::fflush(stdout);
   for (int i = 1; i + 1 < count; ++i)
     if (std::strcmp(arguments[i], "--exit") == 0) return std::atoi(arguments[i + 1]);
   if (count > 1 && std::strcmp(arguments[1], "--sleep") == 0) sleep(60);
+  // --rank R WHAT: rank R ends by exit code or signal WHAT (such as 7 or -9), the others stay, deaf to SIGTERM if
+  // there is one more argument.
+  if (count > 3 && std::strcmp(arguments[1], "--rank") == 0) {
+    if (count > 4) std::signal(SIGTERM, SIG_IGN);
+    if (std::strcmp(arguments[2], rank) != 0) return sleep(60), 0;
+    const int what = std::atoi(arguments[3]);
+    if (what < 0) std::raise(-what);
+    return what;
+  }
   // FAIL_AT: an argument, or for the program without arguments "demo". SLEEP_AT alike.
   auto named = [&](const char* variable) {
     const char* name = std::getenv(variable);
@@ -152,6 +171,8 @@ class FrontDoor(unittest.TestCase):
             (["-n", "2", "-n", "2", "demo"], "-n is given twice"),
             (["-n", "2", "test"], "test starts no ranks"),
             (["-n", "2", "build"], "build starts no ranks"),
+            (["--no-mpi", "test"], "test starts no ranks"),
+            (["--no-mpi"], "no verb given"),
             (["setup", "now"], "setup takes no argument"),
             (["build", "release"], "build 'release'"),
         ):
@@ -160,19 +181,22 @@ class FrontDoor(unittest.TestCase):
         self.expect_one_line(self.run_script("build", environment={"TUTTI_CUDA": "yes"}), 2, "TUTTI_CUDA is 'yes'")
 
     def test_every_verb_explains_itself_with_examples(self):
-        for arguments in ([], *([verb] for verb in ("setup", "build", "test", "demo", "bench", "train"))):
+        for arguments in ([], *([verb] for verb in ("setup", "build", "test", "demo", "bench", "topo", "train"))):
             for flag in ("-h", "--help"):
                 with self.subTest(arguments=[*arguments, flag]):
                     done = self.run_script(*arguments, flag)
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     self.assertRegex(done.stdout, r"usage: ./tutti")
                     self.assertRegex(done.stdout, r"examples?:\n  (\w+=\w+ )?./tutti")
-                    program = arguments and arguments[0] in ("demo", "bench", "train")
+                    program = arguments and arguments[0] in ("demo", "bench", "topo", "train")
                     self.assertEqual("the options of the program" in done.stdout, bool(program))
 
     def test_programs_start_with_their_own_number_of_ranks_unless_told(self):
+        gpus = "/proc/driver/nvidia/gpus"
+        devices = len(os.listdir(gpus)) if os.path.isdir(gpus) else 0
+        machine = min(8, max(2, devices or len(os.sched_getaffinity(0))))
         for arguments, size in ((["demo", "x"], 4), (["train"], 4), (["bench"], 2), (["-n", "3", "demo", "x"], 3),
-                                (["-n", "1", "train"], 1)):
+                                (["-n", "1", "train"], 1), (["topo"], machine), (["-n", "3", "topo"], 3)):
             with self.subTest(arguments=arguments):
                 lines = self.ranks(self.run_script(*arguments))
                 self.assertEqual([line.split(" in ")[0] for line in lines], [f"rank {i} of {size}" for i in range(size)])
@@ -268,10 +292,20 @@ class FrontDoor(unittest.TestCase):
         self.assertTrue(self.ranks(self.run_script("-n", "1", "train"))[0].startswith("rank"))
 
     def test_an_interrupted_run_leaves_no_process_behind(self):
-        for signal_number, whole_group, arguments in ((signal.SIGINT, True, ["--sleep"]), (signal.SIGTERM, False, ["--sleep"]),
-                                                      (signal.SIGINT, True, []), (signal.SIGTERM, False, [])):
-            with self.subTest(signal=signal_number, arguments=arguments):
-                started = subprocess.Popen([self.script, "-n", "3", "demo", *arguments], stdin=subprocess.DEVNULL,
+        by_mpi, by_sockets = [], ["--no-mpi"]
+        for signal_number, whole_group, before, arguments in (
+            (signal.SIGINT, True, by_mpi, ["--sleep"]),
+            (signal.SIGTERM, False, by_mpi, ["--sleep"]),
+            (signal.SIGINT, True, by_mpi, []),
+            (signal.SIGTERM, False, by_mpi, []),
+            (signal.SIGINT, True, by_sockets, ["--sleep"]),
+            (signal.SIGINT, False, by_sockets, ["--sleep"]),
+            (signal.SIGTERM, False, by_sockets, ["--sleep"]),
+            (signal.SIGTERM, False, by_sockets, []),
+            (signal.SIGKILL, False, by_sockets, ["--sleep"]),
+        ):
+            with self.subTest(signal=signal_number, before=before, arguments=arguments):
+                started = subprocess.Popen([self.script, "-n", "3", *before, "demo", *arguments], stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                            env={**self.environment, "SLEEP_AT": "demo"}, start_new_session=True)
                 pids = [int(re.search(r"pid (\d+)", started.stdout.readline()).group(1)) for _ in range(3)]
@@ -335,6 +369,48 @@ class FrontDoor(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout.splitlines()[-1]), (0, "1 passed, 0 failed, 0 skipped"))
                 self.assertEqual(os.path.exists(mark), full)
                 self.assertEqual(bool(re.search(r"--full: .*(minutes|hour)", done.stderr)), full, done.stderr)
+
+    def test_without_mpi_the_ranks_get_their_places_by_their_environment(self):
+        seen = set()
+        for arguments in (["-n", "3", "--no-mpi"], ["--no-mpi", "-n", "3"]):
+            with self.subTest(arguments=arguments):
+                lines = self.ranks(self.run_script(*arguments, "bench", "a b", ""))
+                self.assertEqual([line.split(" in ")[0] for line in lines], [f"rank {i} of 3" for i in range(3)])
+                names = {re.search(r"rendezvous ([0-9a-f]{32}) mpi \(null\)", line).group(1) for line in lines}
+                self.assertEqual(len(names), 1, "all ranks meet at one place")
+                seen |= names
+                self.assertTrue(all(line.endswith(" [a b] []") for line in lines), lines)
+        self.assertEqual(len(seen), 2, "each job has a place of its own")
+        self.assertEqual(len(self.ranks(self.run_script("--no-mpi", "demo", "x"))), 4)
+
+    def test_without_mpi_the_demo_shows_trains_and_compares_too(self):
+        done = self.run_script("-n", "2", "--no-mpi", "demo")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(re.findall(r"^rank 1 of 2 .* rendezvous ", done.stdout, re.M)), 4)
+        self.assertIn("[--compare]", done.stdout)
+        self.assertEqual(self.run_script("-n", "2", "--no-mpi", "demo", environment={"FAIL_AT": "tensor"}).returncode, 9)
+
+    def test_without_mpi_the_first_failure_ends_the_others_and_is_the_result(self):
+        for what, code, words, deaf in ((7, 7, "", False), (-9, 137, "rank 1 (process", False), (5, 5, "", True)):
+            with self.subTest(what=what, deaf=deaf):
+                start = time.monotonic()
+                done = self.run_script("-n", "3", "--no-mpi", "bench", "--rank", "1", str(what), *(["deaf"] if deaf else []))
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertLess(time.monotonic() - start, 30)
+                if words:
+                    self.assertRegex(done.stderr, r"\Atutti: rank 1 \(process \d+\) was ended by SIGKILL\n\Z")
+                else:
+                    self.assertEqual(done.stderr, "")
+                pids = [int(pid) for pid in re.findall(r"pid (\d+)", done.stdout)]
+                self.assertEqual(len(pids), 3)
+                self.assertEqual([pid for pid in pids if alive(pid)], [])
+
+    def test_without_mpi_codes_are_passed_on_and_standard_input_may_be_closed(self):
+        for code in (0, 1, 7):
+            self.assertEqual(self.run_script("-n", "2", "--no-mpi", "demo", "--exit", str(code)).returncode, code)
+        done = subprocess.run(["bash", "-c", 'exec "$1" -n 2 --no-mpi train <&-', "-", self.script], capture_output=True,
+                              text=True, env=self.environment, timeout=60)
+        self.assertEqual(len(self.ranks(done)), 2)
 
     def test_tests_end_with_one_line_that_counts_all_builds(self):
         done = self.run_script("test")
@@ -509,6 +585,11 @@ DAMAGES = [
     ('$(<"$dir/configured") == "$root"', '-n "$root"', "a_clone_that_was_moved_builds_afresh"),
     ('echo "$passed passed, $failed failed', 'echo "$passed passed, 0 failed', "a_failed_test_and_one_that_was_not_built"),
     ('"Unable" not in', '"" in', "a_failed_test_and_one_that_was_not_built"),
+    ('wait "$pid" || rc=$?', 'wait "$pid" || rc=3', "without_mpi_codes_are_passed_on"),
+    ('tell_ranks "$harshest"', ":", "without_mpi_the_first_failure"),
+    ("harshest=KILL", ":", "without_mpi_the_first_failure"),
+    ("setpriv --pdeathsig TERM", "", "an_interrupted_run_leaves_no_process_behind"),
+    ("TUTTI_RANK=$rank TUTTI_SIZE", "TUTTI_RANK=0 TUTTI_SIZE", "without_mpi_the_ranks_get_their_places"),
     ("command_of() {", "command_of() {\n echo sh; return", "root_installs_just_what_is_missing"),
     ("may_install || fail", "true || fail", "without_sudo_it_says_what_to_run_and_changes_nothing"),
     ("libfmt-dev python3)", "fmt-dev python3)", "each_system_is_asked_for_its_own_names"),
