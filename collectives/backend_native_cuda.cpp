@@ -25,8 +25,10 @@ struct DeviceSegmentOwner : detail::SegmentOwner {
       : table(segments), device(std::move(session)), segment(std::move(memory)), index(at) {}
   ~DeviceSegmentOwner() override {
     table.remove(index);
+    segment.reset();
     try {
       device->withdraw(index);
+      device->close_if_idle();
     } catch (const Error&) {  // the device is beyond help; the next call says so
     }
   }

@@ -78,7 +78,22 @@ class NcclBackend : public Backend {
   bool has_trouble(const Request& running);  ///< NCCL's own; then the communicator has failed
   void time_out(const Request& running);
 
+  /// NCCL runs what is called on one communicator one after the other, also messages that do not wait for each other,
+  /// and whatever their streams. So messages to higher and to lower ranks have communicators of their own: then those
+  /// that cross, or go round a ring, meet. A tangle within one direction needs a group, as in NCCL.
+  enum Way { kTogether, kUp, kDown, kWays };
+  struct Line {
+    nccl::Comm comm = nullptr;
+    cudaStream_t stream = nullptr;  ///< of calls that name none
+    cudaEvent_t last = nullptr;     ///< the end of the last call
+  };
+  Way way_of(const Request& request) const;
+  Line& line_of(const Request& request) { return lines_[way_of(request)]; }
+  cudaStream_t own_stream(std::span<const Request> requests) const;
+  void let_go();
+
   void enqueue(std::span<const Request> requests, cudaStream_t stream);
+  void enqueue_group(std::span<const Request> requests, cudaStream_t stream);
   Outcome issue(const Request& request, cudaStream_t stream);
   /// A rooted collective, or one between all, out of messages.
   Outcome exchange(const Request& request, cudaStream_t stream);
@@ -91,11 +106,11 @@ class NcclBackend : public Backend {
   int ranks_;
   std::vector<int> members_;  ///< the session's rank of each rank
   std::shared_ptr<NcclMemory> memory_;
-  cudaStream_t stream_ = nullptr;  ///< of calls that name none
-  cudaEvent_t last_ = nullptr;     ///< the end of the last call
-  float* one_ = nullptr;           ///< what a barrier sums
-  std::mutex mutex_;               ///< of the communicator, for the watch
-  nccl::Comm comm_ = nullptr;
+  float* one_ = nullptr;  ///< what a barrier sums
+  cudaEvent_t fork_ = nullptr;
+  cudaEvent_t join_ = nullptr;
+  std::mutex mutex_;  ///< of the communicators, for the watch
+  std::array<Line, kWays> lines_;
   std::shared_ptr<const Error> error_;
   std::atomic<bool> failed_ = false;
   std::unique_ptr<NcclWatch> watch_;
@@ -138,7 +153,8 @@ class NcclBackend::Registered : public detail::SegmentOwner {
   Registered(NcclBackend& backend, void* handle) : backend_(backend), handle_(handle) {}
   ~Registered() override {
     const std::lock_guard lock(backend_.mutex_);
-    if (handle_ && backend_.comm_) backend_.nccl_->comm_deregister(backend_.comm_, handle_);
+    const nccl::Comm comm = backend_.lines_[kTogether].comm;
+    if (handle_ && comm) backend_.nccl_->comm_deregister(comm, handle_);
   }
 
  private:
@@ -165,9 +181,7 @@ NcclBackend::NcclBackend(const detail::CommunicatorState& communicator)
   try {
     connect(bootstrap);
   } catch (...) {
-    if (comm_) nccl_->comm_abort(comm_);
-    if (last_) device_->drop_end(last_);
-    if (stream_) cudaStreamDestroy(stream_);
+    let_go();
     throw;
   }
   watch_ =
@@ -179,23 +193,32 @@ NcclBackend::NcclBackend(const detail::CommunicatorState& communicator)
 }
 
 void NcclBackend::connect(Bootstrap& bootstrap) {
-  nccl::Id id{};
   detail::together(bootstrap, [&] {
-    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-    last_ = device_->make_end();
+    for (cudaEvent_t* const event : {&fork_, &join_})
+      check_cuda(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    for (Line& line : lines_) {
+      check_cuda(cudaStreamCreateWithFlags(&line.stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+      line.last = device_->make_end();
+    }
     one_ = static_cast<float*>(memory_->allocate(sizeof(float)));
-    check_cuda(cudaMemsetAsync(one_, 0, sizeof(float), stream_), "cudaMemsetAsync");
-    if (rank_ == 0) check(nccl_->get_unique_id(&id), {});
+    check_cuda(cudaMemsetAsync(one_, 0, sizeof(float), lines_[kTogether].stream), "cudaMemsetAsync");
   });
-  id = bootstrap.all_gather(id)[0];
+  for (Line& line : lines_) {
+    if (ranks_ == 1 && &line != &lines_[kTogether]) break;  // nobody to send to
+    nccl::Id id{};
+    detail::together(bootstrap, [&] {
+      if (rank_ == 0) check(nccl_->get_unique_id(&id), {});
+    });
+    id = bootstrap.all_gather(id)[0];
+    detail::together(bootstrap, [&] {
+      nccl::Config config;
+      config.blocking = 1;
+      check(nccl_->comm_init_rank_config(&line.comm, ranks_, id, rank_, &config), {});
+    });
+  }
   detail::together(bootstrap, [&] {
-    nccl::Config config;
-    config.blocking = 1;
-    check(nccl_->comm_init_rank_config(&comm_, ranks_, id, rank_, &config), {});
-  });
-  detail::together(bootstrap, [&] {
-    enqueue(std::array{Request{}}, stream_);
-    await(last_, Request{});
+    enqueue(std::array{Request{}}, lines_[kTogether].stream);
+    await(lines_[kTogether].last, Request{});
   });
 }
 
@@ -203,13 +226,39 @@ NcclBackend::~NcclBackend() {
   cudaSetDevice(device_->device());
   try {
     const detail::BesideCaptures beside;
-    if (!failed_) await(last_, Request{});
+    for (const Line& line : lines_)
+      if (!failed_) await(line.last, Request{});
   } catch (const Error&) {  // who called has heard of it, or nobody calls any more
   }
   watch_.reset();
-  if (comm_) nccl_->comm_destroy(comm_);
-  device_->drop_end(last_);
-  cudaStreamDestroy(stream_);
+  for (Line& line : lines_) {
+    if (line.comm) nccl_->comm_destroy(line.comm);
+    line.comm = nullptr;
+  }
+  let_go();
+}
+
+void NcclBackend::let_go() {
+  for (Line& line : lines_) {
+    if (line.comm) nccl_->comm_abort(line.comm);
+    if (line.last) device_->drop_end(line.last);
+    if (line.stream) cudaStreamDestroy(line.stream);
+    line = {};
+  }
+  for (const cudaEvent_t event : {fork_, join_})
+    if (event) cudaEventDestroy(event);
+}
+
+NcclBackend::Way NcclBackend::way_of(const Request& r) const {
+  if (!r.is_message()) return kTogether;
+  return (r.collective == Collective::send) == (r.peer > rank_) ? kUp : kDown;
+}
+
+cudaStream_t NcclBackend::own_stream(std::span<const Request> requests) const {
+  Way way = way_of(requests[0]);
+  for (const Request& request : requests)
+    if (way_of(request) != way) way = kUp;
+  return lines_[way].stream;
 }
 
 void NcclBackend::refuse_algorithm(const Request& r) const {
@@ -227,28 +276,32 @@ void NcclBackend::fail(ErrorCode code, const std::string& text) {
   if (failed_) return;
   error_ = std::make_shared<const Error>(code, fmt::format("rank {}: {}", rank_, text));
   failed_.store(true, std::memory_order_release);
-  if (comm_) nccl_->comm_abort(comm_);  // ends its kernels, and frees it
-  comm_ = nullptr;
+  for (Line& line : lines_) {
+    if (line.comm) nccl_->comm_abort(line.comm);  // ends its kernels, and frees it
+    line.comm = nullptr;
+  }
 }
 
 void NcclBackend::check(Outcome outcome, const Request& request) {
   if (outcome == Outcome::success) return;
-  const char* const last = nccl_->get_last_error(comm_);
+  const char* const last = nccl_->get_last_error(line_of(request).comm);
   fail(ErrorCode::system, fmt::format("{}: NCCL {} says: {}. {}", words(request), nccl::version_text(nccl_->version),
                                       nccl_->get_error_string(outcome), last ? last : ""));
   throw *error_;
 }
 
 bool NcclBackend::has_trouble(const Request& running) {
-  if (failed_) return true;
-  Outcome trouble = Outcome::success;
-  if (nccl_->comm_get_async_error(comm_, &trouble) != Outcome::success || trouble == Outcome::success ||
-      trouble == Outcome::in_progress)
-    return false;
-  const char* const last = nccl_->get_last_error(comm_);
-  fail(ErrorCode::peer_failed,
-       fmt::format("{}: NCCL says: {}. {}", words(running), nccl_->get_error_string(trouble), last ? last : ""));
-  return true;
+  for (const Line& line : lines_) {
+    if (failed_) break;
+    Outcome trouble = Outcome::success;
+    if (!line.comm || nccl_->comm_get_async_error(line.comm, &trouble) != Outcome::success ||
+        trouble == Outcome::success || trouble == Outcome::in_progress)
+      continue;
+    const char* const last = nccl_->get_last_error(line.comm);
+    fail(ErrorCode::peer_failed,
+         fmt::format("{}: NCCL says: {}. {}", words(running), nccl_->get_error_string(trouble), last ? last : ""));
+  }
+  return failed_;
 }
 
 void NcclBackend::time_out(const Request& running) {
@@ -262,6 +315,7 @@ void NcclBackend::time_out(const Request& running) {
 NcclBackend::Outcome NcclBackend::exchange(const Request& r, cudaStream_t stream) {
   const bool to_root = r.collective == Collective::gather, from_root = r.collective == Collective::scatter;
   const nccl::Type type = type_of(r.type);
+  const nccl::Comm comm = lines_[kTogether].comm;
   Outcome outcome = nccl_->group_start();
   const auto add = [&outcome](Outcome next) {
     if (outcome == Outcome::success) outcome = next;
@@ -271,8 +325,8 @@ NcclBackend::Outcome NcclBackend::exchange(const Request& r, cudaStream_t stream
     const std::size_t at = static_cast<std::size_t>(p) * r.bytes();
     const bool sends = to_root ? p == r.peer : !from_root || rank_ == r.peer;
     const bool receives = from_root ? p == r.peer : !to_root || rank_ == r.peer;
-    if (sends) add(nccl_->send(static_cast<const char*>(r.in) + (to_root ? 0 : at), r.count, type, p, comm_, stream));
-    if (receives) add(nccl_->recv(static_cast<char*>(r.out) + (from_root ? 0 : at), r.count, type, p, comm_, stream));
+    if (sends) add(nccl_->send(static_cast<const char*>(r.in) + (to_root ? 0 : at), r.count, type, p, comm, stream));
+    if (receives) add(nccl_->recv(static_cast<char*>(r.out) + (from_root ? 0 : at), r.count, type, p, comm, stream));
   }
   add(nccl_->group_end());
   return outcome;
@@ -288,24 +342,25 @@ void NcclBackend::keep_own_part(const Request& r, cudaStream_t stream) {
 
 NcclBackend::Outcome NcclBackend::issue(const Request& r, cudaStream_t stream) {
   const nccl::Type type = type_of(r.type);
+  const nccl::Comm comm = line_of(r).comm;
   switch (r.collective) {
-    case Collective::all_reduce: return nccl_->all_reduce(r.in, r.out, r.count, type, op_of(r.op), comm_, stream);
+    case Collective::all_reduce: return nccl_->all_reduce(r.in, r.out, r.count, type, op_of(r.op), comm, stream);
     case Collective::reduce_scatter:
-      return nccl_->reduce_scatter(r.in, r.out, r.count, type, op_of(r.op), comm_, stream);
-    case Collective::all_gather: return nccl_->all_gather(r.in, r.out, r.count, type, comm_, stream);
-    case Collective::broadcast: return nccl_->broadcast(r.in, r.out, r.count, type, r.peer, comm_, stream);
-    case Collective::reduce: return nccl_->reduce(r.in, r.out, r.count, type, op_of(r.op), r.peer, comm_, stream);
-    case Collective::send: return nccl_->send(r.in, r.count, type, r.peer, comm_, stream);
-    case Collective::recv: return nccl_->recv(r.out, r.count, type, r.peer, comm_, stream);
-    case Collective::barrier: return nccl_->all_reduce(one_, one_, 1, nccl::Type::f32, nccl::Op::sum, comm_, stream);
+      return nccl_->reduce_scatter(r.in, r.out, r.count, type, op_of(r.op), comm, stream);
+    case Collective::all_gather: return nccl_->all_gather(r.in, r.out, r.count, type, comm, stream);
+    case Collective::broadcast: return nccl_->broadcast(r.in, r.out, r.count, type, r.peer, comm, stream);
+    case Collective::reduce: return nccl_->reduce(r.in, r.out, r.count, type, op_of(r.op), r.peer, comm, stream);
+    case Collective::send: return nccl_->send(r.in, r.count, type, r.peer, comm, stream);
+    case Collective::recv: return nccl_->recv(r.out, r.count, type, r.peer, comm, stream);
+    case Collective::barrier: return nccl_->all_reduce(one_, one_, 1, nccl::Type::f32, nccl::Op::sum, comm, stream);
     case Collective::gather:
-      if (nccl_->gather) return nccl_->gather(r.in, r.out, r.count, type, r.peer, comm_, stream);
+      if (nccl_->gather) return nccl_->gather(r.in, r.out, r.count, type, r.peer, comm, stream);
       break;
     case Collective::scatter:
-      if (nccl_->scatter) return nccl_->scatter(r.in, r.out, r.count, type, r.peer, comm_, stream);
+      if (nccl_->scatter) return nccl_->scatter(r.in, r.out, r.count, type, r.peer, comm, stream);
       break;
     case Collective::all_to_all:
-      if (nccl_->all_to_all) return nccl_->all_to_all(r.in, r.out, r.count, type, comm_, stream);
+      if (nccl_->all_to_all) return nccl_->all_to_all(r.in, r.out, r.count, type, comm, stream);
       break;
   }
   keep_own_part(r, stream);
@@ -315,16 +370,28 @@ NcclBackend::Outcome NcclBackend::issue(const Request& r, cudaStream_t stream) {
 void NcclBackend::enqueue(std::span<const Request> requests, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   throw_if_failed();
-  const auto moves = [](const Request& r) { return r.count > 0 || r.collective == Collective::barrier; };
-  const bool grouped = requests.size() > 1;
-  if (grouped) check(nccl_->group_start(), requests[0]);
+  if (requests.size() > 1)
+    enqueue_group(requests, stream);
+  else if (requests[0].count > 0 || requests[0].collective == Collective::barrier)
+    check(issue(requests[0], stream), requests[0]);
+  if (detail::capture_of(stream) != 0) return;
+  for (const Request& request : requests) check_cuda(cudaEventRecord(line_of(request).last, stream), "cudaEventRecord");
+}
+
+/// On one stream the two communicators' kernels would wait for each other, so one goes to another stream beside it.
+void NcclBackend::enqueue_group(std::span<const Request> requests, cudaStream_t stream) {
+  const cudaStream_t down = lines_[kDown].stream;
+  check_cuda(cudaEventRecord(fork_, stream), "cudaEventRecord");
+  check_cuda(cudaStreamWaitEvent(down, fork_, 0), "cudaStreamWaitEvent");
+  check(nccl_->group_start(), requests[0]);
   Outcome outcome = Outcome::success;
   for (const Request& request : requests)
-    if (outcome == Outcome::success && moves(request)) outcome = issue(request, stream);
-  if (grouped)
-    if (const Outcome end = nccl_->group_end(); outcome == Outcome::success) outcome = end;
+    if (outcome == Outcome::success && request.count > 0)
+      outcome = issue(request, way_of(request) == kDown ? down : stream);
+  if (const Outcome end = nccl_->group_end(); outcome == Outcome::success) outcome = end;
   check(outcome, requests[0]);
-  if (!detail::capture_of(stream)) check_cuda(cudaEventRecord(last_, stream), "cudaEventRecord");
+  check_cuda(cudaEventRecord(join_, down), "cudaEventRecord");
+  check_cuda(cudaStreamWaitEvent(stream, join_, 0), "cudaStreamWaitEvent");
 }
 
 void NcclBackend::await(cudaEvent_t end, const Request& request) {
@@ -364,9 +431,10 @@ void NcclBackend::run_group(std::span<const Request> requests) {
   }
   detail::expect_no_capture(name_of(requests[0].collective));
   const detail::BesideCaptures beside;
-  device_->follow_default(stream_);
-  enqueue(requests, stream_);
-  await(last_, requests[0]);
+  const cudaStream_t own = own_stream(requests);
+  device_->follow_default(own);
+  enqueue(requests, own);
+  await(line_of(requests[0]).last, requests[0]);
 }
 
 std::shared_ptr<detail::Operation> NcclBackend::start_group(std::span<const Request> requests) {
@@ -377,7 +445,7 @@ std::shared_ptr<detail::Operation> NcclBackend::start_group(std::span<const Requ
   auto* stream = static_cast<cudaStream_t>(requests[0].stream);
   detail::expect_handle_possible(stream, name_of(requests[0].collective));
   const detail::BesideCaptures beside;
-  if (!stream) device_->follow_default(stream = stream_);
+  if (!stream) device_->follow_default(stream = own_stream(requests));
   watch_->begin(stream);
   enqueue(requests, stream);
   watch_->end(stream, requests[0]);
@@ -408,7 +476,7 @@ std::shared_ptr<detail::SegmentOwner> NcclBackend::register_memory(Bootstrap& bo
   bool registered = nccl_->comm_register != nullptr;
   if (registered && bytes > 0) {
     const std::lock_guard lock(mutex_);
-    registered = nccl_->comm_register(comm_, memory, bytes, &handle) == Outcome::success;
+    registered = nccl_->comm_register(lines_[kTogether].comm, memory, bytes, &handle) == Outcome::success;
   }
   auto owner = std::make_shared<Registered>(*this, handle);
   for (const int theirs : bootstrap.all_gather(static_cast<int>(registered))) registered = registered && theirs;

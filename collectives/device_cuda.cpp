@@ -148,6 +148,16 @@ void DeviceSession::withdraw(int segment) {
   publish(segment, std::vector<char*>(static_cast<std::size_t>(session_ranks_)).data());
 }
 
+void DeviceSession::close_if_idle() {
+  const OnDevice current(device());
+  const BesideCaptures beside;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_busy()) return;
+  }
+  close_retired();
+}
+
 cudaEvent_t DeviceSession::make_end() {
   cudaEvent_t end = nullptr;
   check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags");

@@ -90,6 +90,8 @@ class DeviceSession {
   void publish(int segment, char* const* bases);
   /// Clears that: at once, or if a call is in flight, which may still look it up, with what is put aside.
   void withdraw(int segment);
+  /// Closes what is put aside now if no call of this rank is in flight, so that peers may free what is theirs.
+  void close_if_idle();
 
   /// An event for the end of the newest call of some order; until `drop_end`, a call is in flight while it is pending.
   cudaEvent_t make_end();

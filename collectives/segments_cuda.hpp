@@ -24,8 +24,8 @@ std::shared_ptr<SharedSegment> allocate_device_segment(const Members& members,
 
 /// The callers' own memory: `bytes` at `memory` on each rank (may differ; null and 0 are legal), mapped by all through
 /// the allocation that it lies in. Null, on all ranks alike, if some rank's is not device memory of its GPU, or of a
-/// kind that cannot be handed on. Collective; throws as above. Destroyed, it must have been by every rank before any
-/// rank frees the memory.
+/// kind that cannot be handed on. Collective; throws as above. A rank frees the memory only after every rank has
+/// destroyed this, and with no call of the session in flight: then nobody maps it any more.
 std::shared_ptr<SharedSegment> register_device_memory(const Members& members,
                                                       std::shared_ptr<detail::DeviceSession> device, void* memory,
                                                       std::size_t bytes);
