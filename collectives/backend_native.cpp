@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/call_for.hpp"
 #include "collectives/failure_message.hpp"
 
 namespace tutti {
@@ -172,25 +173,9 @@ StorePolicy NativeBackend::stores_for(const Request& request) {
 }
 
 Call NativeBackend::call_for(const Request& request, const Plan& plan) {
-  const int ranks = team_.layout.geometry.ranks;
-  const bool average = request.op == ReduceOp::avg;
-  Call call;
-  call.in = static_cast<const char*>(request.in);
-  call.out = static_cast<char*>(request.out);
-  call.count = request.count;
-  call.reduction = {request.type, average ? ReduceOp::sum : request.op,
-                    average ? static_cast<std::uint32_t>(ranks) : 1};
-  call.peer = request.peer;
-  call.description = describe(request, plan, blocks_of(request, plan));
+  const Caller caller{team_.rank, team_.layout.geometry.ranks, session_.segments, everyone_};
+  Call call = tutti::call_for(request, plan, blocks_of(request, plan), caller);
   if (!request.is_message()) call.number = ++calls_;
-  if (!by_packets(plan.kernel) && request.count > 0) {
-    const auto n = static_cast<std::size_t>(ranks);
-    const bool broadcasts = request.collective == Collective::broadcast;  // one buffer, in and out on every rank
-    if (broadcasts || request.has_in(team_.rank))
-      call.in_place = session_.segments.find(request.in, request.bytes_in(n), everyone_);
-    if (broadcasts || request.has_out(team_.rank))
-      call.out_place = session_.segments.find(request.out, request.bytes_out(n), everyone_);
-  }
   return call;
 }
 
