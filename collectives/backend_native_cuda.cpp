@@ -104,9 +104,7 @@ Plan NativeCudaBackend::plan_for(const Request& request) const {
 /// As many as have something to do, out of the communicator's part of the GPU's.
 int NativeCudaBackend::blocks_for(const Request& request, const Plan& plan) const {
   if (ranks() == 1) return 1;
-  const detail::Blocks& most = team_->blocks();
-  const int blocks = cuda_blocks(request, plan, ranks(), kCudaBlocks + 2 * (ranks() - 1) * most.message);
-  return std::min(blocks, request.is_message() ? most.message : most.collective);
+  return cuda_blocks(request, plan, team().layout.geometry);
 }
 
 Call NativeCudaBackend::call_for(const Request& request, const Plan& plan, int blocks) {

@@ -7,18 +7,24 @@
 namespace tutti {
 namespace {
 
-// The reasons for these numbers: docs/algorithms.md, "On a GPU". They make an arena of 3.9 MiB at 8 ranks; what flags
-// and packets leave of it goes to slots, of use only to memory that is not mapped.
+// The reasons for these numbers: docs/algorithms.md, "On a GPU". They make an arena of 3.98 MiB at 8 ranks; what flags
+// and packets leave of it goes to slots.
 constexpr int kSlots = 4;
-constexpr std::size_t kSlotBytes = 8 << 10;
+constexpr std::size_t kSlotBytes = 10 << 10;
 constexpr int kMessageSlots = 2;
 constexpr std::size_t kMessageSlotBytes = 896;
+constexpr int kMessageBlocks = 8;
 constexpr std::size_t kPacketBytes = 1 << 10;
 
 constexpr std::size_t kBytesPerBlock = 16 * kCudaThreads;
-constexpr std::size_t kPacketBytesPerBlock = kPacketBytes;
-constexpr std::size_t kMostMessageBlocks = 8;
+constexpr std::size_t kBytesPerLaneBlock = 2 << 10;
 constexpr std::size_t kBytesPerMessageBlock = 64 << 10;
+
+/// Whether all of the call's bytes go through lanes of the slots, on a path of several steps.
+bool by_lanes(Kernel kernel) {
+  return kernel == Kernel::tree_all_reduce || kernel == Kernel::tree_broadcast || kernel == Kernel::tree_reduce ||
+         kernel == Kernel::recursive_doubling_all_reduce || kernel == Kernel::halving_doubling_all_reduce;
+}
 
 }  // namespace
 
@@ -27,10 +33,9 @@ Geometry cuda_geometry(int ranks) {
   geometry.ranks = ranks;
   geometry.blocks = kCudaBlocks;
   geometry.packet_blocks = kCudaBlocks;
-  geometry.message_blocks = static_cast<int>(kMostMessageBlocks);
+  geometry.message_blocks = kMessageBlocks;
   geometry.slots = kSlots;
-  // A slot holds a line of every rank's chunk at least (two-shot, staged).
-  geometry.slot_bytes = std::max(kSlotBytes, static_cast<std::size_t>(ranks) * kLine);
+  geometry.slot_bytes = std::max(kSlotBytes, least_slot_bytes(ranks));
   geometry.p2p_slots = kMessageSlots;
   geometry.p2p_slot_bytes = kMessageSlotBytes;
   geometry.packet_bytes = kPacketBytes;
@@ -38,22 +43,30 @@ Geometry cuda_geometry(int ranks) {
 }
 
 Geometry choosing_geometry(Geometry geometry) {
-  geometry.packet_bytes *= static_cast<std::size_t>(geometry.blocks);
+  geometry.packet_bytes *= static_cast<std::size_t>(geometry.packet_blocks);
   return geometry;
 }
 
-int cuda_blocks(const Request& request, const Plan& plan, int ranks, int resident) {
-  const auto n = static_cast<std::size_t>(ranks);
-  const std::size_t bytes = std::max(request.bytes_in(n), request.bytes_out(n));
-  std::size_t per_block = kBytesPerBlock, most = kCudaBlocks;
-  if (plan.kernel == Kernel::packets_all_reduce) per_block = kPacketBytesPerBlock;
-  if (plan.kernel == Kernel::barrier) most = 1;
-  if (request.is_message()) {
-    const auto for_messages = static_cast<std::size_t>(resident - kCudaBlocks);
+int cuda_blocks(const Request& request, const Plan& plan, const Geometry& geometry) {
+  const auto n = static_cast<std::size_t>(geometry.ranks);
+  std::size_t bytes = std::max(request.bytes_in(n), request.bytes_out(n)), per_block = kBytesPerBlock;
+  int most = geometry.blocks;
+  if (request.collective == Collective::barrier) {
+    most = 1;
+  } else if (request.is_message()) {
     per_block = kBytesPerMessageBlock;
-    most = std::clamp(for_messages / (2 * (n - 1)), std::size_t{1}, kMostMessageBlocks);
+    most = geometry.message_blocks;
+  } else if (by_packets(plan.kernel)) {
+    bytes = request.bytes();  // to, or from, one peer
+    per_block = geometry.packet_bytes;
+    most = geometry.packet_blocks;
+  } else if (by_lanes(plan.kernel)) {
+    per_block = kBytesPerLaneBlock;
   }
-  return static_cast<int>(std::clamp(ceil_div(bytes, per_block), std::size_t{1}, most));
+  const auto blocks =
+      static_cast<int>(std::clamp(ceil_div(bytes, per_block), std::size_t{1}, static_cast<std::size_t>(most)));
+  if (plan.kernel != Kernel::tree_all_reduce || most == 1) return blocks;
+  return std::min((blocks + 1) / 2, most / 2) * 2;  // as many on each of the two trees
 }
 
 }  // namespace tutti

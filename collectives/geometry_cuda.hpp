@@ -14,8 +14,8 @@ Geometry cuda_geometry(int ranks);
 /// The geometry by which `choose` decides: with the packets of all blocks.
 Geometry choosing_geometry(Geometry geometry);
 
-/// As many blocks as have something to do; the same on all ranks, and for a message at both ends. `resident` blocks run
-/// at once on every rank's GPU. For two ranks or more.
-int cuda_blocks(const Request& request, const Plan& plan, int ranks, int resident);
+/// As many blocks as have something to do, of those that the communicator's geometry has room for; the same on all
+/// ranks, and for a message at both ends. For two ranks or more.
+int cuda_blocks(const Request& request, const Plan& plan, const Geometry& geometry);
 
 }  // namespace tutti
