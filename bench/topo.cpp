@@ -137,12 +137,6 @@ int show(const TopoArguments& arguments, const std::vector<std::string>& words) 
   return good ? 0 : 1;
 }
 
-// Faults of the environment, but for the wish for a GPU, which this program serves.
-std::string fault_of_environment() {
-  const std::string fault = environment_fault();
-  return fault.find(kNeedsCpu) == std::string::npos ? fault : "";
-}
-
 int run(const std::vector<std::string>& words) {
   const bool speaks = launched_rank() == 0;
   try {
@@ -151,7 +145,7 @@ int run(const std::vector<std::string>& words) {
       if (speaks) fmt::print("{}", *arguments.help);
       return 0;
     }
-    if (const std::string fault = fault_of_environment(); !fault.empty()) throw ArgumentError(fault);
+    if (const std::string fault = environment_fault(); !fault.empty()) throw ArgumentError(fault);
     if (arguments.check_only) {
       check_topo(arguments, arguments.ranks, free_memory());
       return 0;

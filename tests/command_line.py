@@ -18,6 +18,7 @@ RIGHT = {
     "tutti-demo": [[]],
     "tutti-bench": [["all_reduce"], ["all", "--algorithm", "all", "--root", "all", "--costs", "--backend", "native"],
                     ["all_reduce,all_gather", "-b", "8", "-e", "64M", "-f", "2"]],
+    "tutti-topo": [[], ["-b", "64M", "--seconds", "0.5"], ["--map-only", "--no-hold"]],
     "tutti-train": [["--preset", "fashion", "--parallel", "data"], ["--preset", "lecture", "--parallel", "serial"],
                     ["--preset", "lecture", "--seed", str(2**64 - 1), "--steps", str(2**63 - 1), "--lr", "1e-3"]],
 }
@@ -26,6 +27,8 @@ WRONG = {
     "tutti-bench": [["all_reduce_twice"], ["all_reduce", "-b", "eight"], ["all_reduce", "-e", "-1"],
                     ["all_reduce", "--backend", "carrier-pigeon"], ["all_reduce", "--algorithm", "magic"],
                     ["gather", "--algorithm", "two_shot"], ["gather", "--root", "4"]],
+    "tutti-topo": [["surplus"], ["-b", "4"], ["-b", "x"], ["--seconds", "0"], ["--seconds", "soon"], ["--json", ""],
+                   ["--json", "no/such/folder/topo.json"], ["-b", "4096G"]],
     "tutti-train": [["--preset", "none"], ["--parallel", "sideways"], ["--batch", "0"], ["--lr", "fast"], ["surplus"],
                     ["--steps", "0"], ["--steps", "-1"], ["--steps", "9" * 20], ["--steps", ""], ["--seed", "-1"],
                     ["--seed", str(2**64)], ["--lr", ""], ["--batch", "9" * 20], ["--json", ""],
@@ -35,6 +38,7 @@ WRONG = {
 SHORT = {
     "tutti-demo": ["--collectives-only"],
     "tutti-bench": ["all", "-b", "64", "-e", "64", "--rounds", "1", "-n", "1", "--backend", "native"],
+    "tutti-topo": [],
     "tutti-train": ["--preset", "lecture", "--parallel", "data", "--layers", "8-8-8", "--steps", "1"],
 }
 HAS_GPU = os.path.exists("/dev/nvidiactl")
