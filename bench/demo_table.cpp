@@ -53,8 +53,10 @@ bool show_table(Session& session, InOrder& out) {
     out.once(fmt::format("ratio: how many times as fast as {} on the same memory (median of {} rounds). ", library,
                          options.rounds));
   out.once("./tutti bench has more.\n\n");
-  out.once(fmt::format("  {:<15}{:>8}{:>26}{:>26}{:>18}\n", "", "", "tutti, peer-mapped memory", "tutti, any memory",
-                       library) +
+  std::string columns =
+      fmt::format("  {:<15}{:>8}{:>26}{:>26}{:>18}", "", "", "tutti, peer-mapped memory", "tutti, any memory", library);
+  columns.erase(columns.find_last_not_of(' ') + 1);
+  out.once(columns + "\n" +
            fmt::format("  {:<15}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}{:>8}{:>10}{:>8}\n", "", "size", "time", "busbw",
                        "ratio", "time", "busbw", "ratio", "time", "busbw"));
   std::uint64_t wrong = 0;

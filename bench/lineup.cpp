@@ -74,7 +74,8 @@ Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBy
     try {
       add_backend(backend);
     } catch (const Error& error) {
-      if (named || error.code() != ErrorCode::unsupported) throw;
+      if (error.code() != ErrorCode::unsupported) throw;
+      if (named) throw ArgumentError(fmt::format("--backend {}: {}", name_of(backend), error.what()));
       notes_.push_back(fmt::format("without {}: {}", name_of(backend), error.what()));
     }
   }

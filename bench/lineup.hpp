@@ -36,7 +36,8 @@ std::string misfit(const std::vector<BackendKind>& backends, bool on_gpu);
 class Lineup {
  public:
   /// `session` is native and outlives the lineup. Contenders: each backend that `arguments` name, native once per
-  /// algorithm, on buffers of `bytes` in each kind of memory. Collective. Throws tutti::Error on all ranks alike.
+  /// algorithm, on buffers of `bytes` in each kind of memory. Collective. Throws on all ranks alike: ArgumentError if a
+  /// backend that was named cannot be had, else tutti::Error.
   Lineup(Session& session, const BenchArguments& arguments, const BufferBytes& bytes);
 
   MeetingPoint& meeting() { return meeting_; }

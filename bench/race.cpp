@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // Up to this, preparing and reading belong to the measured time: a clock and a barrier around each call would cost more
-// than the call. Not on a GPU, whose calls take longer than a clock, and preparing them longer than they.
+// than the call.
 constexpr std::size_t kMeasuredTogether = 4096;
 
 Placement placement_of(double ns) {
@@ -72,6 +72,9 @@ Race::Sample Race::batch(const Trial& trial, const Lane& lane, long calls) {
   };
   Contender& contender = *lane.contender;
   const Buffers buffers = lane.buffers;
+  // Not on a GPU, whose calls take longer than a clock, and preparing them longer than they; not if there is a root:
+  // it, or who only sends to it, would run ahead of the others, and a call would seem to take less than its way.
+  const bool together = c.bytes <= kMeasuredTogether && access_.direct() && !c.rooted();
   std::uint64_t wrong = 0;
   double seconds = 0;
   meeting_.barrier();
@@ -79,7 +82,7 @@ Race::Sample Race::batch(const Trial& trial, const Lane& lane, long calls) {
     const auto begin = Clock::now();
     for (long i = 0; i < calls; ++i) contender.run(c, buffers);
     seconds = seconds_since(begin);
-  } else if (c.bytes <= kMeasuredTogether && access_.direct()) {
+  } else if (together) {
     const auto begin = Clock::now();
     for (long i = 0; i < calls; ++i) {
       const std::size_t index = next();

@@ -31,8 +31,9 @@ struct RaceResult {
 /// counts in a round is the slowest rank's time. Where the 95 % interval of a ratio spans 1, the lanes concerned run
 /// again with five times the rounds, or as many as second_run_seconds allow. Collective.
 ///
-/// A call of a rooted collective ends, like any other, when it has ended on every rank. Small calls on the CPU follow
-/// one another without a barrier between them: a root, or a rank that only sends, may then run ahead of its peers.
+/// A call of a rooted collective is timed from a barrier to the rank that ends last, however small it is. Small calls
+/// of the others follow one another on the CPU: no rank can run ahead, for each waits for all, or in send_recv for its
+/// peer. If steady, all calls follow one another.
 class Race {
  public:
   /// `device`: a communicator on the GPU whose memory the lanes' buffers are, which outlives the race; null on the CPU.
