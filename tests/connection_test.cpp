@@ -2,20 +2,16 @@
 // communicator, each rank as fast as the model's schedule lets it.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "tests/model_calls.hpp"
 
 namespace tutti::model {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kReduced = true;
-#else
-constexpr bool kReduced = false;
-#endif
 
 /// The same numbers on every rank, for each call its own.
 class Numbers {
@@ -49,6 +45,10 @@ class Mixture {
     model_.set_uses(Region::packets, mix.first_use);
     if (mix.omit) model_.omit(mix.omit);
   }
+
+  /// How often a kernel was called with so many blocks, and in such memory.
+  using Drawn = std::map<std::tuple<Kernel, int, Mapped>, int>;
+  const Drawn& drawn() const { return drawn_; }
 
   Model& run() {
     model_.run([this](ModelRank& me) {
@@ -95,8 +95,13 @@ class Mixture {
     c.root = static_cast<int>(numbers.below(n));
     c.in_place = c.may_be_in_place() && numbers.below(2) == 0;
     if (c.shape() == Shape::nothing) c.count = 0;
-    if (!takes(c, mix_.geometry)) c.op = ReduceOp::sum;
-    if (!takes(c, mix_.geometry)) c.count = std::min<std::size_t>(c.count, 7);
+    const Geometry& g = mix_.geometry;
+    if (by_packets(c.kernel)) {
+      c.blocks = std::min(c.blocks, g.packet_blocks);
+      c.count %= static_cast<std::size_t>(c.blocks) * g.packet_bytes / size_of(c.type) + 1;
+    }
+    if (!takes(c, g)) c.op = ReduceOp::sum;
+    if (me.rank() == 0) ++drawn_[{c.kernel, c.blocks, c.mapped}];
     me.call({buffers_[0]->prepare(c, me.rank())});
     verify(*buffers_[0], c, me.rank());
   }
@@ -119,7 +124,9 @@ class Mixture {
           continue;
         c.root = from;
         c.to = to;
+        c.blocks = std::min(c.blocks, mix_.geometry.message_blocks);
         c.kernel = me.rank() == from ? Kernel::send : Kernel::recv;
+        if (me.rank() == from || me.rank() == to) ++drawn_[{c.kernel, c.blocks, c.mapped}];
         if (me.rank() == from) mine.push_back({buffers_[static_cast<std::size_t>(1 + to)].get(), c});
         if (me.rank() == to) mine.push_back({buffers_[static_cast<std::size_t>(1 + ranks() + from)].get(), c});
       }
@@ -137,19 +144,16 @@ class Mixture {
 
   Mix mix_;
   Model model_;
+  Drawn drawn_;
   std::vector<std::unique_ptr<Buffers>> buffers_;  // of collectives, of messages to each rank, and from each
 };
 
+/// Packets and messages have fewer blocks than the rest.
 Geometry geometry_of(int ranks, int blocks, int slots) {
-  return {.ranks = ranks,
-          .blocks = blocks,
-          .packet_blocks = blocks,
-          .message_blocks = blocks,
-          .slots = slots,
-          .slot_bytes = least_slot_bytes(ranks),
-          .p2p_slots = slots - 1,
-          .p2p_slot_bytes = 256,
-          .packet_bytes = 256};
+  Geometry g = tight_geometry(ranks, blocks, slots);
+  g.packet_blocks = blocks - 1;
+  g.message_blocks = 2;
+  return g;
 }
 
 TEST(AView, MovesEveryPlaceOfItsOwnAndOfItsTable) {
@@ -174,19 +178,40 @@ class Ranks : public testing::TestWithParam<int> {};
 
 TEST_P(Ranks, KeepTheirCountsThroughTenThousandMixedCalls) {
   const int ranks = GetParam();
-  Mixture mixture({.geometry = geometry_of(ranks, ranks == 3 ? 3 : 2, 3),
-                   .seed = static_cast<std::uint64_t>(ranks),
-                   .calls = kReduced ? 500u : 10'000u,
-                   .first_use = kBeforeTagsRepeat,
-                   .omit = {}});
-  EXPECT_EQ(mixture.run().report(), "");
+  for (std::uint64_t seed = 1; seed <= (full() ? 30 : 1); ++seed) {
+    Mixture mixture({.geometry = geometry_of(ranks, ranks == 3 ? 4 : 3, 3),
+                     .seed = seed * static_cast<std::uint64_t>(ranks),
+                     .calls = kReduced ? 2000u : 10'000u,
+                     .first_use = kBeforeTagsRepeat,
+                     .omit = {}});
+    ASSERT_EQ(mixture.run().report(), "");
+    if (HasFailure()) return;
+    // Every kernel came often, in every kind of memory, and with every number of blocks that it can have.
+    std::map<std::pair<Kernel, int>, int> with_blocks, in_memory;
+    for (const auto& [what, times] : mixture.drawn()) {
+      with_blocks[{std::get<Kernel>(what), std::get<int>(what)}] += times;
+      in_memory[{std::get<Kernel>(what), static_cast<int>(std::get<Mapped>(what))}] += times;
+    }
+    for (int k = 0; k < kKernels; ++k) {
+      const auto kernel = static_cast<Kernel>(k);
+      const Geometry g = geometry_of(ranks, ranks == 3 ? 4 : 3, 3);
+      const int most = by_packets(kernel)                   ? g.packet_blocks
+                       : shape_of(kernel) == Shape::message ? g.message_blocks
+                                                            : g.blocks;
+      const int often = kReduced ? 1 : 20;
+      for (int blocks = 1; blocks <= most; ++blocks)
+        EXPECT_GE((with_blocks[{kernel, blocks}]), often) << tutti::name_of(kernel) << " with blocks " << blocks;
+      for (int mapped = 0; mapped < 3; ++mapped)
+        EXPECT_GE((in_memory[{kernel, mapped}]), often) << tutti::name_of(kernel) << " in memory " << mapped;
+    }
+  }
 }
 
 TEST_P(Ranks, KeepTheirCountsInManySchedules) {
   const int ranks = GetParam();
-  for (std::uint64_t seed = 100; seed < (kReduced ? 104 : 124); ++seed) {
+  for (std::uint64_t seed = 100; seed < (full() ? 600 : kReduced ? 104 : 124); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Mixture mixture({.geometry = geometry_of(ranks, 2, 3 + static_cast<int>(seed % 3)),
+    Mixture mixture({.geometry = geometry_of(ranks, 2 + static_cast<int>(seed % 2), 3 + static_cast<int>(seed / 2 % 3)),
                      .seed = seed,
                      .calls = 100,
                      .first_use = seed % 2 ? kBeforeTagsRepeat : 0,

@@ -339,6 +339,8 @@ inline std::size_t buffer_bytes(const std::vector<Case>& cases, int ranks) {
 inline bool takes(const Case& c, const Geometry& g) {
   const std::string_view name = tutti::name_of(c.kernel);
   const std::size_t width = size_of(c.type);
+  if (by_packets(c.kernel) && c.blocks > g.packet_blocks) return false;
+  if (c.shape() == Shape::message && c.blocks > g.message_blocks) return false;
   if (by_packets(c.kernel) &&
       part(c.count, static_cast<std::size_t>(c.blocks), 0, kLine / width).size() * width > g.packet_bytes)
     return false;
