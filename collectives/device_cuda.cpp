@@ -113,7 +113,7 @@ Blocks DeviceSession::reserve_blocks(Bootstrap& bootstrap) {
   const int ranks = bootstrap.size();
   if (ranks == 1) return {};  // it has no peers to wait for
   const Geometry most = cuda_geometry(ranks);
-  const std::vector<int> all = bootstrap.all_gather(free_blocks_);
+  const std::vector<int> all = bootstrap.all_gather(free_blocks_.load());
   const int free = *std::min_element(all.begin(), all.end());
   const Blocks part = part_of(free, ranks, most.blocks, most.message_blocks);
   if (part.collective == 0)

@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -53,7 +54,8 @@ void together(Bootstrap& bootstrap, const Work& work) {
 struct DevicePlan {
   int device = 0;           ///< this rank's, by its number in this process
   int ranks_here = 1;       ///< ranks on the fullest GPU
-  std::vector<int> peers;   ///< threads: the devices of all ranks, each once; else this rank's alone
+  RankSet in_process = 0;   ///< the session's ranks of this process
+  std::vector<int> peers;   ///< their devices, each once
   bool own_kernels = true;  ///< tutti's, not NCCL's
 };
 
@@ -68,6 +70,11 @@ class DeviceSession {
   int device() const { return plan_.device; }
   /// The devices whose kernels reach memory of this rank by its pointers.
   const std::vector<int>& peers() const { return plan_.peers; }
+  /// Whether a rank of the session is of this process, and whether any of `session_ranks` is not.
+  bool is_in_process(int session_rank) const { return plan_.in_process >> session_rank & 1; }
+  bool has_strangers(std::span<const int> session_ranks) const {
+    return (set_of(session_ranks) & ~plan_.in_process) != 0;
+  }
   bool virtual_memory() const { return virtual_memory_; }  ///< segments are made of it
   std::chrono::nanoseconds timeout() const { return timeout_; }
   /// A stream for set-up: it does not wait for the default stream, nor for calls in flight.
@@ -115,7 +122,7 @@ class DeviceSession {
 
   DevicePlan plan_;
   int session_ranks_;
-  int free_blocks_ = 0;
+  std::atomic<int> free_blocks_ = 0;  ///< given back by any thread
   bool virtual_memory_ = false;
   std::chrono::nanoseconds timeout_;
   cudaStream_t quiet_ = nullptr;

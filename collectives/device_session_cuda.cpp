@@ -10,6 +10,7 @@
 #include "collectives/device_cuda.hpp"
 #include "collectives/gpu_placement.hpp"
 #include "collectives/native_device.hpp"
+#include "collectives/process_identity.hpp"
 
 namespace tutti {
 namespace {
@@ -109,7 +110,7 @@ std::string shared_gpu(const World& world) {
   return {};
 }
 
-/// Ranks that are threads reach each other's memory by its pointers, once their devices may.
+/// Ranks of one process reach each other's memory by its pointers, once their devices may.
 void enable_peers(Bootstrap& bootstrap, const detail::DevicePlan& plan) {
   detail::together(bootstrap, [&] {
     const detail::OnDevice current(plan.device);
@@ -129,8 +130,13 @@ detail::DevicePlan plan_of(Bootstrap& bootstrap, const World& world, BackendKind
   plan.device = world.placed[static_cast<std::size_t>(bootstrap.rank())];
   plan.ranks_here = world.most_on_one();
   plan.own_kernels = backend != BackendKind::nccl;
-  plan.peers = {plan.device};
-  if (bootstrap.shares_memory()) plan.peers = world.placed;  // threads number devices alike
+  const ProcessIdentity mine = identify_this_process();
+  const std::vector<ProcessIdentity> all = bootstrap.all_gather(mine);
+  for (std::size_t r = 0; r < std::min(all.size(), std::size_t{kMaxRanks}); ++r) {
+    if (!same_process(all[r], mine)) continue;
+    plan.in_process |= RankSet{1} << r;
+    plan.peers.push_back(world.placed[r]);  // ranks of one process number devices alike
+  }
   std::sort(plan.peers.begin(), plan.peers.end());
   plan.peers.erase(std::unique(plan.peers.begin(), plan.peers.end()), plan.peers.end());
   return plan;

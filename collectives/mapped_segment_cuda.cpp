@@ -14,17 +14,11 @@ MappedSegment::MappedSegment(const Members& members, std::shared_ptr<detail::Dev
   device_->retired().open(key_);
 }
 
-MappedSegment::~MappedSegment() { device_->retired().retire(key_, members_, std::move(share_), std::move(mappings_)); }
+MappedSegment::~MappedSegment() { device_->retired().retire(key_, members_, std::move(holding_)); }
 
-void MappedSegment::set(int rank, char* base, std::size_t bytes, Thing mapping) {
+void MappedSegment::set(int rank, char* base, std::size_t bytes) {
   bases_[static_cast<std::size_t>(rank)] = base;
   bytes_[static_cast<std::size_t>(rank)] = bytes;
-  if (mapping) mappings_.push_back(std::move(mapping));
-}
-
-void MappedSegment::set_own(int rank, char* base, std::size_t bytes, Thing share) {
-  set(rank, base, bytes, nullptr);
-  share_ = std::move(share);
 }
 
 std::vector<MappedSegment::Thing> hand_over(Bootstrap& bootstrap, MappedSegment::Thing mine) {

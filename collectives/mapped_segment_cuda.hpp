@@ -21,10 +21,9 @@ class MappedSegment : public SharedSegment {
   char* base(int rank) const override { return bases_[static_cast<std::size_t>(rank)]; }
   std::size_t bytes(int rank) const override { return bytes_[static_cast<std::size_t>(rank)]; }
 
-  /// Rank `rank`'s share is mapped here at `base`, as long as `mapping` lives.
-  void set(int rank, char* base, std::size_t bytes, Thing mapping);
-  /// This rank's own share, which peers in other processes map: freed only after they have closed it.
-  void set_own(int rank, char* base, std::size_t bytes, Thing share);
+  /// Rank `rank`'s share is at `base` here.
+  void set(int rank, char* base, std::size_t bytes);
+  detail::RetiredMemory::Holding& holding() { return holding_; }
 
  private:
   std::shared_ptr<detail::DeviceSession> device_;
@@ -32,8 +31,7 @@ class MappedSegment : public SharedSegment {
   RankSet members_;
   std::vector<char*> bases_;
   std::vector<std::size_t> bytes_;
-  std::vector<Thing> mappings_;
-  Thing share_;
+  detail::RetiredMemory::Holding holding_;
 };
 
 /// Hands each thread's `mine` to all ranks, which are threads of one process.

@@ -15,7 +15,7 @@ using Thing = MappedSegment::Thing;
 enum class Kind : std::uint8_t {
   none,        ///< it cannot be handed on
   empty,       ///< of 0 bytes
-  pointer,     ///< to threads
+  pointer,     ///< to ranks of the same process, where there are no others
   handle,      ///< CUDA IPC: memory of cudaMalloc
   descriptor,  ///< virtual memory, such as PyTorch's expandable segments
 };
@@ -27,7 +27,7 @@ struct Offered {
   std::size_t offset;         ///< of the memory in its allocation
   std::size_t whole;          ///< of the allocation
   std::uint64_t allocation;   ///< its number in its process, never given twice
-  char* pointer;              ///< for threads
+  char* pointer;              ///< for ranks of the same process
   cudaIpcMemHandle_t handle;  ///< of the allocation
 };
 
@@ -39,7 +39,7 @@ bool is_own_device_memory(const void* memory, int device) {
 }
 
 /// Finds out what `memory` is part of; `descriptor`: of that, if that is how to hand it on.
-Offered look_at(const DeviceSession& device, void* memory, std::size_t bytes, bool threads, Descriptor& descriptor) {
+Offered look_at(const DeviceSession& device, void* memory, std::size_t bytes, bool strangers, Descriptor& descriptor) {
   Offered mine{};
   mine.bytes = bytes;
   if (bytes == 0) {
@@ -60,9 +60,10 @@ Offered look_at(const DeviceSession& device, void* memory, std::size_t bytes, bo
     return mine;
   mine.pointer = static_cast<char*>(memory);
   auto* const start = reinterpret_cast<void*>(base);
-  if (threads) {
-    // Peer access opens memory of cudaMalloc to the other GPUs; other memory is opened piece by piece.
-    if (has_handle || open_to(device.peers(), start, mine.whole)) mine.kind = Kind::pointer;
+  // Peer access opens memory of cudaMalloc to the process's other GPUs; other memory is opened piece by piece.
+  if (!has_handle && device.peers().size() > 1 && !open_to(device.peers(), start, mine.whole)) return mine;
+  if (!strangers) {
+    mine.kind = Kind::pointer;
   } else if (has_handle) {
     if (cudaIpcGetMemHandle(&mine.handle, start) == cudaSuccess)
       mine.kind = Kind::handle;
@@ -99,7 +100,8 @@ std::shared_ptr<SharedSegment> register_device_memory(const Members& members, st
   device->expect_idle(bootstrap, members.session_ranks, "memory is registered");
   Descriptor descriptor;
   Offered mine{};
-  detail::together(bootstrap, [&] { mine = look_at(*device, memory, bytes, bootstrap.shares_memory(), descriptor); });
+  const bool strangers = device->has_strangers(members.session_ranks);
+  detail::together(bootstrap, [&] { mine = look_at(*device, memory, bytes, strangers, descriptor); });
   const std::vector<Offered> offered = bootstrap.all_gather(mine);
   bool by_descriptor = false;
   for (const Offered& theirs : offered) {
@@ -114,13 +116,12 @@ std::shared_ptr<SharedSegment> register_device_memory(const Members& members, st
     for (int r = 0; r < bootstrap.size(); ++r) {
       const auto at = static_cast<std::size_t>(r);
       const Offered& theirs = offered[at];
-      if (theirs.kind == Kind::empty) {
-        segment->set(r, nullptr, 0, nullptr);
-      } else if (theirs.kind == Kind::pointer || r == bootstrap.rank()) {
-        segment->set(r, theirs.pointer, theirs.bytes, nullptr);
+      if (theirs.kind == Kind::empty || device->is_in_process(members.session_ranks[at])) {
+        segment->set(r, theirs.pointer, theirs.bytes);
       } else {
-        const auto [base, mapping] = map_peer(*device, theirs, &descriptors[at], r, members.session_ranks[at]);
-        segment->set(r, base + theirs.offset, theirs.bytes, mapping);
+        auto [base, mapping] = map_peer(*device, theirs, &descriptors[at], r, members.session_ranks[at]);
+        segment->set(r, base + theirs.offset, theirs.bytes);
+        segment->holding().mappings.push_back(std::move(mapping));
       }
     }
   });

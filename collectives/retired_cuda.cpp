@@ -8,7 +8,7 @@ namespace tutti::detail {
 
 RetiredMemory::~RetiredMemory() {
   for (Item& item : items_)
-    if (item.share) new Thing(std::move(item.share));
+    if (item.holding.share) new Thing(std::move(item.holding.share));
 }
 
 void RetiredMemory::open(SegmentKey key) {
@@ -16,9 +16,9 @@ void RetiredMemory::open(SegmentKey key) {
   open_.insert(key);
 }
 
-void RetiredMemory::retire(SegmentKey key, RankSet members, Thing share, std::vector<Thing> mappings) {
+void RetiredMemory::retire(SegmentKey key, RankSet members, Holding holding) {
   const std::lock_guard lock(mutex_);
-  items_.push_back({key, members, 0, std::move(share), std::move(mappings)});
+  items_.push_back({key, members, 0, std::move(holding)});
 }
 
 void RetiredMemory::keep(Thing thing) {
@@ -30,11 +30,10 @@ void RetiredMemory::close() {
   const std::lock_guard lock(mutex_);
   for (Item& item : items_) {
     if (item.closed) continue;
-    item.mappings.clear();
+    item.holding.mappings.clear();
     item.closed = true;
     open_.erase(item.key);
   }
-  things_.clear();
 }
 
 void RetiredMemory::free(Bootstrap& bootstrap, std::span<const int> members) {
@@ -64,6 +63,7 @@ void RetiredMemory::free(Bootstrap& bootstrap, std::span<const int> members) {
   }
   bootstrap.all_gather(std::as_bytes(std::span(answers)), std::as_writable_bytes(std::span(all)));
   const std::lock_guard lock(mutex_);
+  things_.clear();
   for (Item& item : items_) {
     const auto at = std::find(mine.begin(), mine.end(), item.key);
     if (at == mine.end()) continue;

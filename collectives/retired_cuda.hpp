@@ -1,8 +1,9 @@
 // Device memory that several ranks map, from when one lets go of it until it can be freed.
 //
-// Mapping, closing and freeing memory may wait for all kernels of the device, and a kernel may wait for a peer: one
-// that then waits for this rank would wait for ever. So they happen only while no rank has a call in flight, and what
-// is destroyed meanwhile is put aside for then. A rank's share is freed after every rank that maps it has closed it.
+// Freeing memory may wait for all kernels of the process or of the device, and a kernel may wait for a peer: one that
+// then waits for this rank would wait for ever. So memory is freed only where all ranks are known to have no call in
+// flight, and what is destroyed meanwhile is put aside for then. To close what is mapped of another process may wait
+// for this rank's own kernels only. A rank's share is freed after every rank that maps it has closed it.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -27,6 +28,12 @@ struct SegmentKey {
 class RetiredMemory {
  public:
   using Thing = std::shared_ptr<void>;
+  /// What a rank has of an allocation.
+  struct Holding {
+    std::vector<Thing> mappings;  ///< of shares of other processes
+    Thing share;                  ///< its own, if others map it without holding it
+    std::vector<Thing> handed;    ///< threads: everyone's shares, which live as long as anyone holds them
+  };
 
   RetiredMemory() = default;
   RetiredMemory(const RetiredMemory&) = delete;
@@ -36,15 +43,15 @@ class RetiredMemory {
 
   /// This rank begins to map the allocation, of the session's ranks `members`.
   void open(SegmentKey key);
-  /// It needs its mappings no more: they are closed by the next `close`, and its own share is let go of after that.
-  void retire(SegmentKey key, RankSet members, Thing share, std::vector<Thing> mappings);
-  /// Lets go of `thing` with the next `close`.
+  /// It needs that no more: mappings are closed by the next `close`, shares let go of by a `free` after that.
+  void retire(SegmentKey key, RankSet members, Holding holding);
+  /// Lets go of `thing` with the next `free`.
   void keep(Thing thing);
 
   /// While no call of this rank is in flight.
   void close();
-  /// Lets go of shares that nobody maps any more. After `close`; `members` has the session's rank of each of
-  /// `bootstrap`'s. Collective over them.
+  /// Lets go of shares that nobody maps any more. After `close`, while no rank of `bootstrap` has a call in flight;
+  /// `members` has the session's rank of each. Collective over them; they must meet once more before they call.
   void free(Bootstrap& bootstrap, std::span<const int> members);
 
  private:
@@ -52,8 +59,7 @@ class RetiredMemory {
     SegmentKey key;
     RankSet members;
     RankSet gone;  ///< those known to map it no more
-    Thing share;
-    std::vector<Thing> mappings;
+    Holding holding;
     bool closed = false;
   };
   std::mutex mutex_;  // segments are destroyed by any thread

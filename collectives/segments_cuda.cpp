@@ -18,8 +18,8 @@ using Thing = MappedSegment::Thing;
 struct Offered {
   std::size_t bytes;
   std::size_t whole;          ///< of the allocation
-  char* pointer;              ///< for threads
-  cudaIpcMemHandle_t handle;  ///< of the allocation, for processes
+  char* pointer;              ///< for ranks of the same process
+  cudaIpcMemHandle_t handle;  ///< of the allocation, for other processes
 };
 
 /// A handle names a whole allocation of the driver, which hands out small ones together: none is shared then.
@@ -73,8 +73,7 @@ std::shared_ptr<SharedSegment> allocate_device_segment(const Members& members, s
   const detail::OnDevice current(device->device());
   const detail::BesideCaptures beside;
   device->expect_idle(bootstrap, members.session_ranks, "a communicator is made, or memory allocated,");
-  const bool threads = bootstrap.shares_memory(), is_virtual = device->virtual_memory();
-  const int me = bootstrap.rank();
+  const bool is_virtual = device->virtual_memory(), strangers = device->has_strangers(members.session_ranks);
   auto segment = std::make_shared<MappedSegment>(members, device);
 
   Offered mine{};
@@ -83,31 +82,30 @@ std::shared_ptr<SharedSegment> allocate_device_segment(const Members& members, s
   Descriptor descriptor;
   detail::together(bootstrap, [&] {
     if (bytes == 0) return;
-    own = is_virtual ? make_virtual(*device, !threads, mine, descriptor) : make_by_malloc(*device, !threads, mine);
+    own = is_virtual ? make_virtual(*device, strangers, mine, descriptor) : make_by_malloc(*device, strangers, mine);
   });
-  if (!threads) segment->set_own(me, mine.pointer, bytes, own);
   const std::vector<Offered> offered = bootstrap.all_gather(mine);
-  std::vector<Thing> handed;
-  std::vector<Descriptor> descriptors;
-  if (threads)
-    handed = hand_over(bootstrap, std::move(own));
-  else if (is_virtual)
-    descriptors = bootstrap.share(descriptor.get());
+  std::vector<Descriptor> descriptors(offered.size());
+  if (is_virtual && !bootstrap.shares_memory()) descriptors = bootstrap.share(descriptor.get());
+  if (bootstrap.shares_memory())
+    segment->holding().handed = hand_over(bootstrap, std::move(own));
+  else
+    segment->holding().share = std::move(own);
 
   detail::together(bootstrap, [&] {
     for (int r = 0; r < bootstrap.size(); ++r) {
       const auto at = static_cast<std::size_t>(r);
       const Offered& theirs = offered[at];
-      if (threads) {
-        segment->set(r, theirs.pointer, theirs.bytes, handed[at]);
-      } else if (r != me && theirs.bytes == 0) {
-        segment->set(r, nullptr, 0, nullptr);
-      } else if (r != me && is_virtual) {
+      if (theirs.bytes == 0 || device->is_in_process(members.session_ranks[at])) {
+        segment->set(r, theirs.pointer, theirs.bytes);
+      } else if (is_virtual) {
         auto memory = VirtualMemory::from_descriptor(descriptors[at].get(), theirs.whole, device->device());
-        segment->set(r, memory->base(), theirs.bytes, memory);
-      } else if (r != me) {
+        segment->set(r, memory->base(), theirs.bytes);
+        segment->holding().mappings.push_back(std::move(memory));
+      } else {
         Thing mapping = open_by_handle(theirs.handle, device->device(), r);
-        segment->set(r, static_cast<char*>(mapping.get()), theirs.bytes, mapping);
+        segment->set(r, static_cast<char*>(mapping.get()), theirs.bytes);
+        segment->holding().mappings.push_back(std::move(mapping));
       }
     }
   });
