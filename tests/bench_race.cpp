@@ -199,5 +199,24 @@ TEST(RaceOfThreads, HasNoWrongResultInAnyCollectiveTypePlaceAndAlgorithm) {
     });
 }
 
+// The way of a GPU, whose memory the host does not touch: played by a communicator of the CPU.
+TEST_F(RaceOfOneRank, ReachesTheBuffersByCopyIfTheHostCannot) {
+  Session session;
+  const Communicator copier = session.communicator();
+  auto bootstraps = thread_bootstraps(1);
+  MeetingPoint meeting(*bootstraps[0]);
+  for (const bool wrong : {false, true})
+    for (std::size_t bytes : {64u, 100000u}) {
+      Copier contender("native", wrong ? Copier::Fault::one_wrong : Copier::Fault::none);
+      OwnMemory in(bytes), out(bytes);
+      const RaceResult result =
+          Race(session, meeting, quick(), &copier)
+              .run(case_of(bytes, Case()), {{&contender, MemoryKind::any, {in.data(), out.data()}}});
+      ASSERT_EQ(result.rows.size(), 1u);
+      EXPECT_EQ(result.rows[0].wrong > 0, wrong) << bytes << " bytes";
+      EXPECT_EQ(result.rows[0].placement, Placement::unknown) << "the distance of cores says nothing there";
+    }
+}
+
 }  // namespace
 }  // namespace tutti::bench

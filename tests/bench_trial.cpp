@@ -15,7 +15,7 @@ constexpr int kRanks = 3;
 // One collective among ranks of one thread, done by copies between their buffers.
 class Ensemble {
  public:
-  Ensemble(Operation operation, int root, bool in_place) {
+  Ensemble(Operation operation, int root, bool in_place, const Communicator* device) : access(device) {
     Case shape;
     shape.operation = operation;
     shape.ranks = kRanks;
@@ -72,17 +72,23 @@ class Ensemble {
   std::vector<Buffers> buffers;
 };
 
+// Each collective, with every root, in place and not, with buffers that the host reaches, and with ones that it reaches
+// by a communicator's copy, as on a GPU.
 template <class F>
 void for_all_ensembles(F&& test) {
+  Session session;
+  const Communicator copier = session.communicator();
   for (int operation = 0; operation < kOperations; ++operation)
     for (int root = 0; root < kRanks; ++root)
       for (bool in_place : {false, true}) {
         const Case shape{.operation = static_cast<Operation>(operation)};
         if (shape.is(Operation::barrier) || (in_place && !shape.has_places()) || (root > 0 && !shape.rooted()))
           continue;
-        SCOPED_TRACE(std::string(name_of(shape.operation)) + ", root " + std::to_string(root) +
-                     (in_place ? ", in place" : ", out of place"));
-        test(Ensemble(shape.operation, root, in_place));
+        for (const Communicator* device : {static_cast<const Communicator*>(nullptr), &copier}) {
+          SCOPED_TRACE(std::string(name_of(shape.operation)) + ", root " + std::to_string(root) +
+                       (in_place ? ", in place" : ", out of place") + (device ? ", copied" : ""));
+          test(Ensemble(shape.operation, root, in_place, device));
+        }
       }
 }
 
