@@ -37,15 +37,14 @@ std::string trouble_with(const std::vector<Place>& places) {
 }  // namespace
 
 MpiGroup::MpiGroup(Bootstrap& bootstrap) : rank_(bootstrap.rank()), size_(bootstrap.size()) {
-  const bool lonely = bootstrap.shares_memory() || !mpi_is_present();
-  std::string trouble;
-  if (lonely && size_ > 1) {
-    trouble = fmt::format(
-        "the mpi backend needs every rank in a process of an MPI job, but rank {} of {} {}: start them with mpirun, or "
-        "use the native backend",
-        rank_, size_, bootstrap.shares_memory() ? "is a thread" : "is in none");
-  }
-  agree(bootstrap, ErrorCode::unsupported, trouble);
+  const auto refusal = [this](const char* where) {
+    return fmt::format(
+        "the mpi backend needs every rank in a process of an MPI job, but rank {} of {} is {}: start them with mpirun, "
+        "or use the native backend",
+        rank_, size_, where);
+  };
+  if (size_ > 1 && bootstrap.shares_memory()) throw Error(ErrorCode::unsupported, refusal("a thread"));
+  agree(bootstrap, ErrorCode::unsupported, size_ > 1 && !mpi_is_present() ? refusal("in none") : std::string());
   require_mpi();
   Place mine;
   MPI_Comm_rank(MPI_COMM_WORLD, &mine.rank);
