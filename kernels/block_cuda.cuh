@@ -33,10 +33,12 @@ class CudaBlock : public Connections {
 
   TUTTI_KERNEL bool failed() const { return failed_; }
 
+  /// Memory onto itself is left alone: other threads may be reading it for put_packets.
   TUTTI_KERNEL void copy(View to, const void* from, std::size_t bytes) {
-    if (!failed_ && bytes != 0) device::copy(to, static_cast<const char*>(from), bytes);
+    const bool moves = to.count != 1 || to.first != from;
+    if (!failed_ && bytes != 0 && moves) device::copy(to, static_cast<const char*>(from), bytes);
   }
-  TUTTI_KERNEL void reduce(View to, View from, std::size_t n, const Reduction& reduction) {
+  TUTTI_KERNEL void reduce(View to, View from, std::size_t n, Reduction reduction) {
     if (!failed_ && n != 0) device::reduce(to, from, n, reduction);
   }
 
@@ -113,38 +115,28 @@ class CudaBlock : public Connections {
     advance_received(all, 1);
   }
 
-  TUTTI_KERNEL void put_packets(const Call& call, const char* in, std::size_t n) {
+  TUTTI_KERNEL void put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to) {
     if (failed_) return;
     const std::uint64_t use = uses(Region::packets);
-    const std::uint32_t tag = packet_tag(use);
-    const device::Words message(n, call.element());
-    for (std::size_t unit = threadIdx.x; unit < message.units(); unit += blockDim.x) {
-      for (std::size_t byte = unit * message.width; byte < (unit + 1) * message.width; byte += 4) {
-        const std::uint64_t word = device::packet(device::load_part(in, byte, message.bytes), tag);
-        for (int peer = next(); peer != rank(); peer = peer + 1 == size() ? 0 : peer + 1)
-          ptx::store_packet(packets(peer, use, rank()) + 2 * byte, word);  // pairs with load_packet at the peer
-      }
-    }
+    device::put_words(in, {n, call.element()}, stride, to, size(), rank(), packet_tag(use),
+                      [&](int peer) { return packets(peer, use, rank()); });
+  }
+
+  TUTTI_KERNEL void get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from) {
+    if (failed_) return;
+    Arrivals arrivals(*this);
+    end_poll(arrivals, device::get_words(out, {n, call.element()}, stride, from, size(), rank(), arrivals));
   }
 
   TUTTI_KERNEL void reduce_packets(const Call& call, char* out, const char* in, std::size_t n) {
     if (failed_) return;
-    const std::uint64_t use = uses(Region::packets);
-    const std::uint32_t tag = packet_tag(use);
+    Arrivals arrivals(*this);
     int missing = -1;
-    WaitFailure why = WaitFailure::none;
-    Patience patience;
     device::dispatch_loop(call.reduction, [&](auto loop, std::uint32_t flip) {
-      missing = device::reduce_words<decltype(loop)>(
-          out, in, n, {call.reduction.divisor, flip}, size(), rank(), tag,
-          [&](int peer) { return packets(rank(), use, peer); },
-          [&](int peer) {
-            why = patience.spent(*this, peer);
-            return why == WaitFailure::none;
-          });
+      missing =
+          device::reduce_words<decltype(loop)>(out, in, n, {call.reduction.divisor, flip}, size(), rank(), arrivals);
     });
-    if (missing >= 0) report(why, kPacketPurpose, missing, 1, 0);
-    failed_ = __syncthreads_or(missing >= 0);
+    end_poll(arrivals, missing);
   }
 
   /// Clears the tags of this rank's packets, between two `leave`s, before tags repeat. The second `leave` orders it
@@ -228,6 +220,33 @@ class CudaBlock : public Connections {
     return true;
   }
 
+  /// The packets of this use as they come.
+  class Arrivals {
+   public:
+    TUTTI_KERNEL explicit Arrivals(const CudaBlock& block)
+        : block_(block), use_(block.uses(Region::packets)), tag_(packet_tag(use_)) {}
+    TUTTI_KERNEL std::uint32_t tag() const { return tag_; }
+    TUTTI_KERNEL const char* from(int peer) const { return block_.packets(block_.rank(), use_, peer); }
+    /// Whether to poll the packets of `peer` once more.
+    TUTTI_KERNEL bool again(int peer) {
+      why_ = patience_.spent(block_, peer);
+      return why_ == WaitFailure::none;
+    }
+    TUTTI_KERNEL WaitFailure why_not() const { return why_; }
+
+   private:
+    const CudaBlock& block_;
+    std::uint64_t use_;
+    std::uint32_t tag_;
+    WaitFailure why_ = WaitFailure::none;
+    Patience patience_;
+  };
+  /// `missing`: the peer whose packets did not come, or -1.
+  TUTTI_KERNEL void end_poll(const Arrivals& arrivals, int missing) {
+    if (missing >= 0) report(arrivals.why_not(), kPacketPurpose, missing, 1, 0);
+    failed_ = __syncthreads_or(missing >= 0);
+  }
+
   TUTTI_KERNEL static void write(Entry* entry, const Call& call, Place in) {
     ptx::store_8(&entry->description, call.description);
     ptx::store_8(&entry->elements, call.count);
@@ -253,7 +272,7 @@ class CudaBlock : public Connections {
       in_table()[peer] = place;
       if (!place) return unmapped(peer);
     }
-    if (writes_out(reach) && out.mapped()) {
+    if (writes_out(reach, peer, call.peer) && out.mapped()) {
       char* const place = own ? call.out : resolve(out, peer);
       out_table()[peer] = place;
       if (!place) return unmapped(peer);

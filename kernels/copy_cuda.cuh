@@ -67,18 +67,10 @@ __device__ __forceinline__ void copy_units(View to, const char* from, std::size_
   }
 }
 
-/// The same view, `bytes` further on.
-__device__ __forceinline__ View shifted(View view, std::size_t bytes) {
-  view.offset += bytes;
-  if (view.first) view.first += bytes;
-  if (view.second) view.second += bytes;
-  return view;
-}
-
 template <int kWidth>
 __device__ __forceinline__ void copy_by(View to, const char* from, std::size_t bytes) {
   const Cut c = cut(from, bytes, kWidth);
-  copy_units<kWidth>(shifted(to, c.head), from + c.head, c.units);
+  copy_units<kWidth>(to.plus(c.head), from + c.head, c.units);
   for (std::size_t i = lane(); i < c.loose; i += lanes()) {
     const std::size_t at = i < c.head ? i : i + c.units * kWidth;
     const auto v = load<1>(from + at);

@@ -97,8 +97,9 @@ TUTTI_KERNEL void recursive_doubling_all_reduce(B& block, const Call& call) {
       block.wait(data(from), k + 1);
       const char* const theirs = block.lane_from(from, mine.lane(d), k);
       if (next >= 0) block.wait(credit(next), k + 1 - slots);
-      block.reduce(next >= 0 ? two(out, block.lane_to(next, mine.lane(d + 1), k)) : one(out),
-                   mine.upper(d) ? two(theirs, own) : two(own, theirs), cut.size(),
+      View to = two(out, next >= 0 ? block.lane_to(next, mine.lane(d + 1), k) : nullptr);
+      if (next < 0) to.count = 1;
+      block.reduce(to, two(mine.upper(d) ? theirs : own, mine.upper(d) ? own : theirs), cut.size(),
                    d < last ? partial : call.reduction);
       block.signal(credit(from), k + 1);
       if (next >= 0) block.signal(data(next), k + 1);
@@ -146,14 +147,14 @@ TUTTI_KERNEL void halving_doubling_all_reduce(B& block, const Call& call) {
     };
     // Adds the chunks that message k brings to those of `own`, into `out`.
     const auto add = [&](int from, Lane lane, Count k, int begin, int end, const char* own, bool theirs_first,
-                         const Reduction& reduction) {
+                         bool last_time) {
       block.wait(data(from), k + 1);
       for (int c = begin; c < end; ++c) {
         const Range slice = chunks.slice(c, round);
         const std::size_t at = slice.begin * width;
         const char* const theirs = block.lane_from(from, lane, k) + static_cast<std::size_t>(c) * place;
         block.reduce(one(call.out + at), theirs_first ? two(theirs, own + at) : two(own + at, theirs), slice.size(),
-                     reduction);
+                     last_time ? call.reduction : partial);
       }
       block.signal(credit(from), k + 1);
     };
@@ -163,22 +164,24 @@ TUTTI_KERNEL void halving_doubling_all_reduce(B& block, const Call& call) {
       keep(mate, mine.mates_lane(), round, 0, corners);
       continue;
     }
-    if (mate >= 0) add(mate, mine.mates_lane(), round, 0, corners, call.in, true, partial);
-    const char* own = mate >= 0 ? call.out : call.in;
-    for (int d = last; d >= 0; --d) {
-      const int partner = mine.partner(d), half = 1 << d;
+    // The mate is the partner along one dimension more, that of all chunks: it gives first, and takes last.
+    const int longest = mate >= 0 ? last + 1 : last;
+    const char* own = call.in;
+    for (int d = longest; d >= 0; --d) {
+      const bool folds = d > last;
+      const int partner = folds ? mate : mine.partner(d), half = 1 << d;
       const int keeps = mine.corner() >> d << d, gives = keeps ^ half;  // the first chunk of each half
-      send(partner, mine.lane(d), 2 * round, gives, gives + half, own, false);
-      add(partner, mine.lane(d), 2 * round, keeps, keeps + half, own, mine.upper(d), d > 0 ? partial : call.reduction);
+      if (!folds) send(partner, mine.lane(d), 2 * round, gives, gives + half, own, false);
+      add(partner, mine.lane(d), folds ? round : 2 * round, keeps, keeps + half, own, folds || mine.upper(d), d == 0);
       own = call.out;
     }
-    for (int d = 0; d <= last; ++d) {
-      const int partner = mine.partner(d), half = 1 << d;
+    for (int d = 0; d <= longest; ++d) {
+      const bool folds = d > last;
+      const int partner = folds ? mate : mine.partner(d), half = 1 << d;
       const int has = mine.corner() >> d << d, lacks = has ^ half;
-      send(partner, mine.lane(d), 2 * round + 1, has, has + half, call.out, true);
-      keep(partner, mine.lane(d), 2 * round + 1, lacks, lacks + half);
+      send(partner, mine.lane(d), folds ? round : 2 * round + 1, has, has + half, call.out, true);
+      if (!folds) keep(partner, mine.lane(d), 2 * round + 1, lacks, lacks + half);
     }
-    if (mate >= 0) send(mate, mine.mates_lane(), round, 0, corners, call.out, true);
   }
   if (mate >= 0) advance_exchange(block, mate, chunks.rounds());
   for (int d = 0; d <= last && !mine.folded(); ++d) advance_exchange(block, mine.partner(d), 2 * chunks.rounds());

@@ -1,6 +1,8 @@
 // The kernels by name, and the one place that maps the name to the function.
 #pragma once
 #include <cassert>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/all_to_all.hpp"
 #include "kernels/barrier.hpp"
@@ -99,47 +101,61 @@ constexpr bool by_packets(Kernel kernel) {
   return kernel >= Kernel::packets_all_reduce && kernel <= Kernel::packets_all_to_all;
 }
 
-/// Runs `kernel` for one block of one rank. Kernels are for two ranks or more: a rank has no connection with itself.
-template <Block B>
-TUTTI_KERNEL void run_kernel(Kernel kernel, B& block, const Call& call) {
+/// Runs `kernel` for one block of one rank: a kernel known when the program is compiled, so that nothing of the others
+/// is. Kernels are for two ranks or more: a rank has no connection with itself.
+template <Kernel kernel, Block B>
+TUTTI_KERNEL void run_kernel(B& block, const Call& call) {
   assert(block.size() >= 2);
-  switch (kernel) {
-    case Kernel::ring_all_reduce: return ring_all_reduce(block, call);
-    case Kernel::ring_reduce_scatter: return ring_reduce_scatter(block, call);
-    case Kernel::ring_all_gather: return ring_all_gather(block, call);
-    case Kernel::ring_broadcast: return ring_broadcast(block, call);
-    case Kernel::ring_reduce: return ring_reduce(block, call);
-    case Kernel::two_shot_all_reduce: return two_shot_all_reduce(block, call);
-    case Kernel::one_shot_all_reduce: return one_shot_all_reduce(block, call);
-    case Kernel::direct_reduce_scatter: return direct_reduce_scatter(block, call);
-    case Kernel::direct_all_gather: return direct_all_gather(block, call);
-    case Kernel::direct_broadcast: return direct_broadcast(block, call);
-    case Kernel::direct_reduce: return direct_reduce(block, call);
-    case Kernel::direct_gather: return direct_gather(block, call);
-    case Kernel::direct_scatter: return direct_scatter(block, call);
-    case Kernel::direct_all_to_all: return direct_all_to_all(block, call);
-    case Kernel::packets_all_reduce: return packets_all_reduce(block, call);
-    case Kernel::packets_reduce_scatter: return packets_reduce_scatter(block, call);
-    case Kernel::packets_all_gather: return packets_all_gather(block, call);
-    case Kernel::packets_broadcast: return packets_broadcast(block, call);
-    case Kernel::packets_reduce: return packets_reduce(block, call);
-    case Kernel::packets_gather: return packets_gather(block, call);
-    case Kernel::packets_scatter: return packets_scatter(block, call);
-    case Kernel::packets_all_to_all: return packets_all_to_all(block, call);
-    case Kernel::tree_all_reduce: return tree_all_reduce(block, call);
-    case Kernel::tree_broadcast: return tree_broadcast(block, call);
-    case Kernel::tree_reduce: return tree_reduce(block, call);
-    case Kernel::tree_gather: return tree_gather(block, call);
-    case Kernel::tree_scatter: return tree_scatter(block, call);
-    case Kernel::recursive_doubling_all_reduce: return recursive_doubling_all_reduce(block, call);
-    case Kernel::halving_doubling_all_reduce: return halving_doubling_all_reduce(block, call);
-    case Kernel::bruck_all_gather: return bruck_all_gather(block, call);
-    case Kernel::pairwise_all_to_all: return pairwise_all_to_all(block, call);
-    case Kernel::send: return send(block, call);
-    case Kernel::recv: return recv(block, call);
-    case Kernel::barrier: return barrier(block, call);
-    case Kernel::dissemination_barrier: return dissemination_barrier(block, call);
-  }
+  // clang-format off
+  if constexpr (kernel == Kernel::ring_all_reduce) ring_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::ring_reduce_scatter) ring_reduce_scatter(block, call);
+  else if constexpr (kernel == Kernel::ring_all_gather) ring_all_gather(block, call);
+  else if constexpr (kernel == Kernel::ring_broadcast) ring_broadcast(block, call);
+  else if constexpr (kernel == Kernel::ring_reduce) ring_reduce(block, call);
+  else if constexpr (kernel == Kernel::two_shot_all_reduce) two_shot_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::one_shot_all_reduce) one_shot_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::direct_reduce_scatter) direct_reduce_scatter(block, call);
+  else if constexpr (kernel == Kernel::direct_all_gather) direct_all_gather(block, call);
+  else if constexpr (kernel == Kernel::direct_broadcast) direct_broadcast(block, call);
+  else if constexpr (kernel == Kernel::direct_reduce) direct_reduce(block, call);
+  else if constexpr (kernel == Kernel::direct_gather) direct_gather(block, call);
+  else if constexpr (kernel == Kernel::direct_scatter) direct_scatter(block, call);
+  else if constexpr (kernel == Kernel::direct_all_to_all) direct_all_to_all(block, call);
+  else if constexpr (kernel == Kernel::packets_all_reduce) packets_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::packets_reduce_scatter) packets_reduce_scatter(block, call);
+  else if constexpr (kernel == Kernel::packets_all_gather) packets_all_gather(block, call);
+  else if constexpr (kernel == Kernel::packets_broadcast) packets_broadcast(block, call);
+  else if constexpr (kernel == Kernel::packets_reduce) packets_reduce(block, call);
+  else if constexpr (kernel == Kernel::packets_gather) packets_gather(block, call);
+  else if constexpr (kernel == Kernel::packets_scatter) packets_scatter(block, call);
+  else if constexpr (kernel == Kernel::packets_all_to_all) packets_all_to_all(block, call);
+  else if constexpr (kernel == Kernel::tree_all_reduce) tree_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::tree_broadcast) tree_broadcast(block, call);
+  else if constexpr (kernel == Kernel::tree_reduce) tree_reduce(block, call);
+  else if constexpr (kernel == Kernel::tree_gather) tree_gather(block, call);
+  else if constexpr (kernel == Kernel::tree_scatter) tree_scatter(block, call);
+  else if constexpr (kernel == Kernel::recursive_doubling_all_reduce) recursive_doubling_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::halving_doubling_all_reduce) halving_doubling_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::bruck_all_gather) bruck_all_gather(block, call);
+  else if constexpr (kernel == Kernel::pairwise_all_to_all) pairwise_all_to_all(block, call);
+  else if constexpr (kernel == Kernel::send) send(block, call);
+  else if constexpr (kernel == Kernel::recv) recv(block, call);
+  else if constexpr (kernel == Kernel::barrier) barrier(block, call);
+  else if constexpr (kernel == Kernel::dissemination_barrier) dissemination_barrier(block, call);
+  else static_assert(sizeof(B) == 0, "a kernel has no line here");
+  // clang-format on
+}
+
+/// The same of a kernel that is known when the program runs.
+template <Block B>
+void run_kernel(Kernel kernel, B& block, const Call& call) {
+  const auto run_if = [&]<int k>(std::integral_constant<int, k>) {
+    if (static_cast<int>(kernel) != k) return false;
+    run_kernel<static_cast<Kernel>(k)>(block, call);
+    return true;
+  };
+  [&]<int... k>(std::integer_sequence<int, k...>) { (void)(run_if(std::integral_constant<int, k>{}) || ...); }
+  (std::make_integer_sequence<int, kKernels>{});
 }
 
 /// What `kernel` costs n ranks; `bytes` of call.count elements. `mapped`: all buffers are. `blocks`: of the call, for

@@ -12,15 +12,38 @@ Collective instance_of(Kernel kernel) {
     case Kernel::ring_all_reduce: return instance<Kernel::ring_all_reduce>();
     case Kernel::ring_reduce_scatter: return instance<Kernel::ring_reduce_scatter>();
     case Kernel::ring_all_gather: return instance<Kernel::ring_all_gather>();
+    case Kernel::ring_broadcast: return instance<Kernel::ring_broadcast>();
+    case Kernel::ring_reduce: return instance<Kernel::ring_reduce>();
     case Kernel::two_shot_all_reduce: return instance<Kernel::two_shot_all_reduce>();
     case Kernel::one_shot_all_reduce: return instance<Kernel::one_shot_all_reduce>();
-    case Kernel::packets_all_reduce: return instance<Kernel::packets_all_reduce>();
     case Kernel::direct_reduce_scatter: return instance<Kernel::direct_reduce_scatter>();
     case Kernel::direct_all_gather: return instance<Kernel::direct_all_gather>();
     case Kernel::direct_broadcast: return instance<Kernel::direct_broadcast>();
-    case Kernel::barrier: return instance<Kernel::barrier>();
+    case Kernel::direct_reduce: return instance<Kernel::direct_reduce>();
+    case Kernel::direct_gather: return instance<Kernel::direct_gather>();
+    case Kernel::direct_scatter: return instance<Kernel::direct_scatter>();
+    case Kernel::direct_all_to_all: return instance<Kernel::direct_all_to_all>();
+    case Kernel::packets_all_reduce: return instance<Kernel::packets_all_reduce>();
+    case Kernel::packets_reduce_scatter: return instance<Kernel::packets_reduce_scatter>();
+    case Kernel::packets_all_gather: return instance<Kernel::packets_all_gather>();
+    case Kernel::packets_broadcast: return instance<Kernel::packets_broadcast>();
+    case Kernel::packets_reduce: return instance<Kernel::packets_reduce>();
+    case Kernel::packets_gather: return instance<Kernel::packets_gather>();
+    case Kernel::packets_scatter: return instance<Kernel::packets_scatter>();
+    case Kernel::packets_all_to_all: return instance<Kernel::packets_all_to_all>();
+    case Kernel::tree_all_reduce: return instance<Kernel::tree_all_reduce>();
+    case Kernel::tree_broadcast: return instance<Kernel::tree_broadcast>();
+    case Kernel::tree_reduce: return instance<Kernel::tree_reduce>();
+    case Kernel::tree_gather: return instance<Kernel::tree_gather>();
+    case Kernel::tree_scatter: return instance<Kernel::tree_scatter>();
+    case Kernel::recursive_doubling_all_reduce: return instance<Kernel::recursive_doubling_all_reduce>();
+    case Kernel::halving_doubling_all_reduce: return instance<Kernel::halving_doubling_all_reduce>();
+    case Kernel::bruck_all_gather: return instance<Kernel::bruck_all_gather>();
+    case Kernel::pairwise_all_to_all: return instance<Kernel::pairwise_all_to_all>();
     case Kernel::send:
     case Kernel::recv: return nullptr;
+    case Kernel::barrier: return instance<Kernel::barrier>();
+    case Kernel::dissemination_barrier: return instance<Kernel::dissemination_barrier>();
   }
   return nullptr;
 }

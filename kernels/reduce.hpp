@@ -70,10 +70,8 @@ TUTTI_KERNEL void ring_reduce(B& block, const Call& call) {
     } else {
       block.wait(data(prev), k + 1);
       const View terms = two(block.my_slot(k), call.in + at);
-      if (me == root)
-        block.reduce(one(call.out + at), terms, cut.size(), call.reduction);
-      else
-        block.reduce(one(block.next_slot(k)), terms, cut.size(), partial);
+      block.reduce(one(me == root ? call.out + at : block.next_slot(k)), terms, cut.size(),
+                   me == root ? call.reduction : partial);
       block.signal(credit(prev), k + 1);
     }
     if (me != root) block.signal(data(next), k + 1);

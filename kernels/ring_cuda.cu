@@ -6,5 +6,7 @@ namespace tutti {
 template Collective instance<Kernel::ring_all_reduce>();
 template Collective instance<Kernel::ring_reduce_scatter>();
 template Collective instance<Kernel::ring_all_gather>();
+template Collective instance<Kernel::ring_broadcast>();
+template Collective instance<Kernel::ring_reduce>();
 
 }  // namespace tutti

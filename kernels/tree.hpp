@@ -84,19 +84,16 @@ class TreeWalk {
     const char* const first = at_.first >= 0 ? block_.lane_from(at_.first, {1, kLanes}, k) : nullptr;
     const char* const second = at_.second >= 0 ? block_.lane_from(at_.second, {2, kLanes}, k) : nullptr;
     const View terms = second ? three(mine, first, second) : two(mine, first);
-    if (at_.parent < 0) {
-      block_.reduce(one(call_.out + cut.begin * call_.element()), terms, cut.size(), call_.reduction);
-    } else {
-      Reduction partial = call_.reduction;
-      partial.divisor = 1;
-      block_.wait(credit(at_.parent), k + 1 - block_.geometry().slots);
-      const View onward = one(block_.lane_to(at_.parent, up_lane_, k));
-      if (first)
-        block_.reduce(onward, terms, cut.size(), partial);
-      else
-        block_.copy(onward, mine, cut.size() * call_.element());
-      block_.signal(data(at_.parent), k + 1);
-    }
+    const bool root = at_.parent < 0;
+    if (!root) block_.wait(credit(at_.parent), k + 1 - block_.geometry().slots);
+    const View onward = one(root ? call_.out + cut.begin * call_.element() : block_.lane_to(at_.parent, up_lane_, k));
+    Reduction reduction = call_.reduction;
+    if (!root) reduction.divisor = 1;
+    if (first)
+      block_.reduce(onward, terms, cut.size(), reduction);
+    else
+      block_.copy(onward, mine, cut.size() * call_.element());
+    if (!root) block_.signal(data(at_.parent), k + 1);
     if (at_.first >= 0) block_.signal(credit(at_.first), k + 1);
     if (at_.second >= 0) block_.signal(credit(at_.second), k + 1);
   }
