@@ -64,8 +64,10 @@ std::string host_in_words(const Native& native) {
 
 [[noreturn]] void refuse(const char* call, const SocketAddress& address) {
   const int error = errno;
-  throw Error(ErrorCode::system, fmt::format("{} {}: {}{}", call, in_words(address), std::strerror(error),
-                                             error == EMFILE || error == ENFILE ? " (ulimit -n)" : ""));
+  const char* advice = "";
+  if (error == EMFILE || error == ENFILE) advice = " (ulimit -n)";
+  if (error == EADDRINUSE) advice = " (is there a second rank 0?)";
+  throw Error(ErrorCode::system, fmt::format("{} {}: {}{}", call, in_words(address), std::strerror(error), advice));
 }
 
 Descriptor socket_for(const Native& native, const SocketAddress& address) {

@@ -76,7 +76,7 @@ FrameReader::State FrameReader::read_header(int connection, std::uint64_t exchan
 
 std::vector<int> FrameReader::ended() const {
   std::vector<std::int32_t> ranks(header_.ended);
-  std::memcpy(ranks.data(), payload_.data(), ranks.size() * sizeof(std::int32_t));
+  if (!ranks.empty()) std::memcpy(ranks.data(), payload_.data(), ranks.size() * sizeof(std::int32_t));
   return {ranks.begin(), ranks.end()};
 }
 

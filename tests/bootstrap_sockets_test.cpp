@@ -1,4 +1,6 @@
 // Jobs that form through sockets: by a unique id, and by the environment that a launcher sets.
+#include "collectives/bootstrap_sockets.hpp"
+
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -366,13 +368,70 @@ TEST(Groups, FailAloneAndNameTheirOwnRanks) {
   });
 }
 
+/// A place to meet that nobody has prepared, as a launcher names it.
+class Launched : public testing::Test {
+ protected:
+  std::unique_ptr<Bootstrap> join(int rank, int size, double timeout_s = 30) const {
+    return sockets_bootstrap_at(place_, {token_, rank, size, timeout_s, {}, identify_this_process()});
+  }
+
+ private:
+  const Token token_ = random_token();
+  const SocketAddress place_ = fresh_unix_address();
+};
+
+TEST_F(Launched, RanksWaitForRank0) {
+  const auto outcomes = on_threads(3, [&](int rank) {
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    expect_a_job(*join(rank, 3));
+  });
+  for (const Outcome& outcome : outcomes) EXPECT_FALSE(outcome.code.has_value()) << outcome.message;
+}
+
+TEST_F(Launched, RanksSayThatRank0NeverCame) {
+  expect_all(on_threads(2, [&](int i) { join(i + 1, 3, 0.3); }), ErrorCode::timeout, "waited 0.3 s for rank 0");
+}
+
+TEST_F(Launched, RanksSayWhoElseNeverCame) {
+  expect_all(on_threads(2, [&](int rank) { join(rank, 4, 0.5); }), ErrorCode::timeout,
+             "waited 0.5 s for ranks 2, 3 of 4");
+}
+
+TEST_F(Launched, RanksRefuseASecondRank0) {
+  std::atomic<bool> refused{false};
+  const auto outcomes = on_threads(3, [&](int i) {
+    if (i < 2) {
+      try {
+        expect_a_job(*join(0, 2));
+      } catch (const Error&) {
+        refused = true;
+        throw;
+      }
+    } else {
+      while (!refused) std::this_thread::yield();
+      expect_a_job(*join(1, 2));
+    }
+  });
+  const bool first_failed = outcomes[0].code.has_value();
+  EXPECT_NE(first_failed, outcomes[1].code.has_value());
+  expect_all({outcomes[first_failed ? 0 : 1]}, ErrorCode::system, "is there a second rank 0?");
+  EXPECT_FALSE(outcomes[2].code.has_value()) << outcomes[2].message;
+}
+
+TEST_F(Launched, RanksRefuseTwoOfOneNameAndSizesThatDiffer) {
+  const int ranks[] = {0, 1, 1};
+  expect_all(on_threads(3, [&](int i) { join(ranks[i], 4); }), ErrorCode::mismatch, "two came as rank 1 of 4");
+  expect_all(on_threads(2, [&](int rank) { join(rank, 3 + rank); }), ErrorCode::mismatch,
+             "says there are 4 ranks, rank 0 said 3");
+}
+
 /// In this process, which no launcher has started.
 Outcome launched_with(const char* rendezvous, const char* rank, const char* size) {
   const Variable meets("TUTTI_RENDEZVOUS", rendezvous), is("TUTTI_RANK", rank), of("TUTTI_SIZE", size);
   return outcome_of([] { process_bootstrap(30); });
 }
 
-TEST(Launched, ProcessesRefuseVariablesThatMakeNoSense) {
+TEST_F(Launched, ProcessesRefuseVariablesThatMakeNoSense) {
   const char* const token = "00112233445566778899aabbccddeeff";
   const auto expect = [&](const Outcome& outcome, const std::string& words) {
     expect_all({outcome}, ErrorCode::invalid_argument, words);

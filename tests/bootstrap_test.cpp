@@ -347,7 +347,7 @@ TEST(Sockets, HandDescriptorsToEveryPeerAtAnyWorldSize) {
 }
 
 /// Connects to each abstract socket of this process that listens, and says something untrue.
-int disturb_listeners() {
+int disturb_listeners(int type) {
   int reached = 0;
   std::ifstream sockets("/proc/net/unix");
   for (std::string line; std::getline(sockets, line);) {
@@ -361,34 +361,60 @@ int disturb_listeners() {
       ours |= std::filesystem::read_symlink(entry, closed_meanwhile) == "socket:[" + inode + "]";
     }
     if (!ours) continue;
-    const Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const Descriptor socket(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path + 1, path.data() + 1, path.size() - 1);
     const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
     if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), length) != 0) continue;
-    char lie[24] = {};  // as long as a message, but without the token
+    // As long as a message of share_descriptors, but without its token; the beginning of one of a rendezvous.
+    char lie[24] = "tutti-1";
     reached += ::send(socket.get(), lie, sizeof lie, MSG_NOSIGNAL) == sizeof lie;
   }
   return reached;
 }
 
-TEST(Sockets, AreNotMisledByAStranger) {
+/// Runs `job` again and again while a stranger talks to its sockets of this type.
+void among_strangers(int type, const std::function<void()>& job) {
   std::atomic<bool> over{false};
   std::atomic<int> lies{0};
   std::thread stranger([&] {
-    while (!over) lies += disturb_listeners();
+    while (!over) lies += disturb_listeners(type);
   });
   // Until some have certainly been told, and no longer than a slow machine needs.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   int rounds = 0;
   while (lies < 20 && std::chrono::steady_clock::now() < end) {
-    run_job(3, [](Bootstrap& job) { check_share(job, -1, [&](int fd) { return share_descriptors(job, fd, 30); }); });
+    job();
     ++rounds;
   }
   over = true;
   stranger.join();
   EXPECT_GT(lies, 0) << "the stranger reached nobody in " << rounds << " rounds";
+}
+
+TEST(Sockets, AreNotMisledByAStranger) {
+  among_strangers(SOCK_SEQPACKET, [] {
+    run_job(3, [](Bootstrap& job) { check_share(job, -1, [&](int fd) { return share_descriptors(job, fd, 30); }); });
+  });
+}
+
+TEST(Sockets, FormJobsAndGroupsAmongStrangers) {
+  among_strangers(SOCK_STREAM, [] {
+    run_job(-3, [](Bootstrap& job) {
+      for (int round = 0; round < 10; ++round) {
+        const auto group = job.subgroup(same_parity(job));
+        ASSERT_EQ(group->all_gather(round), std::vector<int>(static_cast<std::size_t>(group->size()), round));
+      }
+    });
+  });
+}
+
+TEST(Sockets, FormLargeJobs) {
+  run_job(-64, [](Bootstrap& job) {
+    const auto group = job.subgroup(same_parity(job));
+    ASSERT_EQ(group->all_gather(job.rank() % 2), std::vector<int>(32, job.rank() % 2));
+  });
 }
 
 TEST(Processes, AreKnownToHaveEndedOnceKilled) {
