@@ -224,6 +224,28 @@ std::string hex_of(const UniqueId& id) {
   return to_hex({reinterpret_cast<const std::uint8_t*>(id.bytes.data()), id.bytes.size()});
 }
 
+/// Sums over all ranks and over those of the same parity.
+void expect_collectives(const UniqueId& id, int rank, int size) {
+  SessionOptions options;
+  options.timeout_s = 30;
+  Session session(id, rank, size, options);
+  Communicator all = session.communicator();
+  std::vector<float> values(1000, static_cast<float>(rank + 1));
+  all.all_reduce(values.data(), values.data(), values.size(), ReduceOp::sum);
+  const auto expected = static_cast<float>(size * (size + 1) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], expected) << "rank " << rank << " index " << i;
+  Communicator half = all.split(rank % 2, rank);
+  std::vector<int> members(static_cast<std::size_t>(half.size()));
+  half.all_gather(&rank, members.data(), 1);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    ASSERT_EQ(members[i], static_cast<int>(2 * i) + rank % 2) << "rank " << rank << " of the half " << i;
+  }
+  auto shared = half.allocate<float>(100);
+  for (float& x : shared) x = 1;
+  half.all_reduce(shared.data(), shared.data(), shared.size(), ReduceOp::sum);
+  ASSERT_EQ(shared[99], static_cast<float>(half.size())) << "rank " << rank;
+}
+
 /// Not a test of its own: what the processes that others spawn do.
 TEST(Spawned, DISABLED_Rank) {
   const char* const text = std::getenv("SPAWNED_ID");
@@ -233,6 +255,7 @@ TEST(Spawned, DISABLED_Rank) {
     id.bytes[i] = static_cast<char>(std::stoi(std::string(text + 2 * i, 2), nullptr, 16));
   }
   const int rank = std::atoi(std::getenv("SPAWNED_RANK")), size = std::atoi(std::getenv("SPAWNED_SIZE"));
+  if (std::getenv("SPAWNED_SESSION") != nullptr) return expect_collectives(id, rank, size);
   const auto job = sockets_bootstrap(id, rank, size, 30);
   EXPECT_EQ(job->shares_memory(), size == 1);
   expect_a_job(*job);
@@ -249,6 +272,22 @@ TEST(UniqueIds, FormAJobOfProcesses) {
     ASSERT_EQ(::waitpid(ranks[rank], &status, 0), ranks[rank]);
     EXPECT_EQ(status, 0) << "rank " << rank;
   }
+}
+
+TEST(UniqueIds, MakeSessionsOfThreads) {
+  const UniqueId id = unique_id();
+  const auto outcomes = on_threads(5, [&](int rank) { expect_collectives(id, rank, 5); });
+  for (const Outcome& outcome : outcomes) EXPECT_FALSE(outcome.code.has_value()) << outcome.message;
+}
+
+TEST(UniqueIds, MakeSessionsOfThreadsOfSeveralProcesses) {
+  const UniqueId id = unique_id();
+  const pid_t other = spawn({"SPAWNED_ID=" + hex_of(id), "SPAWNED_RANK=1", "SPAWNED_SIZE=3", "SPAWNED_SESSION=1"});
+  const auto outcomes = on_threads(2, [&](int i) { expect_collectives(id, 2 * i, 3); });
+  for (const Outcome& outcome : outcomes) EXPECT_FALSE(outcome.code.has_value()) << outcome.message;
+  int status = -1;
+  ASSERT_EQ(::waitpid(other, &status, 0), other);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(UniqueIds, NoticeARankThatIsKilledWhileItWaits) {
