@@ -194,6 +194,12 @@ class Buffers {
 
   /// Compares what the rank got, bit for bit, and that nothing around it was written; then spoils both buffers.
   void verify(const Case& c, int rank) {
+    const std::string wrong = wrong_in(c, rank);
+    if (!wrong.empty()) ADD_FAILURE() << wrong;
+  }
+  /// The same for tests that expect it: what is wrong, or nothing.
+  std::string wrong_in(const Case& c, int rank) {
+    std::string wrong;
     const int n = model_.geometry().ranks;
     const Layout l = lay_out(c, rank);
     dispatch(c.type, [&](auto tag) {
@@ -218,18 +224,22 @@ class Buffers {
         if (std::memcmp(&want, l.out + i * sizeof(T), sizeof want) == 0) continue;
         T got;
         std::memcpy(&got, l.out + i * sizeof(T), sizeof got);
-        ADD_FAILURE() << text_of(c) << ": rank " << rank << " element " << i << " expected "
-                      << static_cast<double>(widen<double>(want)) << " got " << static_cast<double>(widen<double>(got));
+        wrong = text_of(c) + ": rank " + std::to_string(rank) + " element " + std::to_string(i) + " expected " +
+                std::to_string(widen<double>(want)) + " got " + std::to_string(widen<double>(got));
         break;
       }
     });
     const char* const out_end = l.out + l.out_elements * size_of(c.type);
-    if (!c.in_place) {
-      expect_paint(c, rank, l.out_buffer, l.out, l.out);
-      expect_paint(c, rank, out_end, l.out_buffer + reach_of(c), l.out);
+    for (const auto& [begin, end] : {std::pair<const char*, const char*>{l.out_buffer, l.out},
+                                     std::pair<const char*, const char*>{out_end, l.out_buffer + reach_of(c)}}) {
+      if (c.in_place || begin == end || (*begin == kPaint && std::equal(begin + 1, end, begin))) continue;
+      const char* const at = std::find_if(begin, end, [](char byte) { return byte != kPaint; });
+      wrong = text_of(c) + ": rank " + std::to_string(rank) + " byte " + std::to_string(at - l.out) +
+              " from its output was written";
     }
     std::memset(l.in_buffer, kSpoil, reach_of(c));
     std::memset(l.out_buffer, kSpoil, reach_of(c));
+    return wrong;
   }
 
  private:
@@ -260,12 +270,6 @@ class Buffers {
   std::size_t reach_of(const Case& c) const {
     const auto n = static_cast<std::size_t>(model_.geometry().ranks);
     return std::min(bytes_, 2 * kAround + n * c.count * size_of(c.type));
-  }
-
-  static void expect_paint(const Case& c, int rank, const char* begin, const char* end, const char* out) {
-    if (begin == end || (*begin == kPaint && std::equal(begin + 1, end, begin))) return;
-    const char* const at = std::find_if(begin, end, [](char byte) { return byte != kPaint; });
-    ADD_FAILURE() << text_of(c) << ": rank " << rank << " byte " << at - out << " from its output was written";
   }
 
   Layout lay_out(const Case& c, int rank) const {

@@ -76,6 +76,40 @@ TEST(Defects, AMissingWaitForCreditIsARace) {
   EXPECT_EQ(said.clean, 0);
 }
 
+/// Five slots full, so that each is used again.
+Case staged(Kernel kernel, int ranks) {
+  Case c{.kernel = kernel, .count = 5 * tight_geometry(ranks, 1, kLeastSlots).slot_bytes / size_of(DataType::f32)};
+  c.to = 1;
+  c.blocks = kernel == Kernel::tree_all_reduce ? 2 : 1;
+  c.mapped = Mapped::none;
+  return c;
+}
+
+TEST(Defects, AMissingWaitForDataIsARaceInEveryKernelThatHasSlots) {
+  for (int k = 0; k < kKernels; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    if (by_packets(kernel) || shape_of(kernel) == Shape::nothing || shape_of(kernel) == Shape::message) continue;
+    const auto waits = [](const WordAt& at) { return at.word == Word::wait && at.flags.purpose == Purpose::data; };
+    const Said said = run_broken(staged(kernel, 4), 4, 1, waits);
+    EXPECT_TRUE(found(said, Defect::race)) << tutti::name_of(kernel) << said.text;
+    EXPECT_EQ(said.clean, 0) << tutti::name_of(kernel);
+  }
+}
+
+TEST(Defects, AMissingWaitForCreditIsARaceInEveryKernelWhoseDataDoesNotSayAsMuch) {
+  for (const Kernel kernel :
+       {Kernel::ring_all_reduce, Kernel::ring_reduce_scatter, Kernel::ring_all_gather, Kernel::ring_broadcast,
+        Kernel::ring_reduce, Kernel::two_shot_all_reduce, Kernel::one_shot_all_reduce, Kernel::direct_broadcast,
+        Kernel::direct_reduce, Kernel::direct_gather, Kernel::direct_scatter, Kernel::tree_all_reduce,
+        Kernel::tree_broadcast, Kernel::tree_reduce, Kernel::tree_gather, Kernel::tree_scatter,
+        Kernel::pairwise_all_to_all}) {
+    const auto waits = [](const WordAt& at) { return at.word == Word::wait && at.flags.purpose == Purpose::credit; };
+    const Said said = run_broken(staged(kernel, 4), 4, 1, waits);
+    EXPECT_TRUE(found(said, Defect::race)) << tutti::name_of(kernel) << said.text;
+    EXPECT_NE(said.text.find("box slot"), std::string::npos) << tutti::name_of(kernel) << said.text;
+  }
+}
+
 TEST(Defects, AMissingLeaveIsARaceWithTheCallersNextWrite) {
   const Case c{.kernel = Kernel::one_shot_all_reduce, .count = 90, .mapped = Mapped::all};
   const Said said = run_broken(c, 3, 1, of_rank_1(Word::leave));
