@@ -124,7 +124,8 @@ Every row is one contender at one size: time of a call (median of the rounds; in
 algbw = bytes / time, busbw = algbw made comparable between collectives (nccl-tests' definition), #wrong = wrong
 elements, ratio = the time of mpi (on GPUs: nccl) / this row's time in the same round (median, with its 95 % interval).
 All contenders take turns on the same buffers within one run. Unless --steady is given, every rank rewrites its input
-before each call and reads its whole output after it, outside the measured time except for small calls (4 KiB) on CPUs.
+before each call and reads its whole output after it, outside the measured time, but for calls up to 4 KiB without a
+root on CPUs.
 
 environment:
   TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
