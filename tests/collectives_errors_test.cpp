@@ -74,6 +74,19 @@ Calls broadcasts(std::size_t count, int root) {
     comm.broadcast(data.data(), count, root);
   };
 }
+/// Rooted calls and all-to-all, of `count` elements for each rank.
+Calls collects(Collective collective, std::size_t count, int root, Algorithm algorithm = Algorithm::automatic) {
+  return [=](Session&, Communicator& comm) {
+    Guarded<float> in(count * 4), out(count * 4);
+    const Options options{.algorithm = algorithm};
+    switch (collective) {
+      case Collective::reduce: return comm.reduce(in.data(), out.data(), count, ReduceOp::sum, root, options);
+      case Collective::gather: return comm.gather(in.data(), out.data(), count, root, options);
+      case Collective::scatter: return comm.scatter(in.data(), out.data(), count, root, options);
+      default: return comm.all_to_all(in.data(), out.data(), count, options);
+    }
+  };
+}
 Calls meets() {
   return [](Session&, Communicator& comm) { comm.barrier(); };
 }
@@ -99,7 +112,7 @@ std::vector<Mismatch> mismatches() {
        {"ring", "two_shot"},
        reduces(100000, ReduceOp::sum, Algorithm::ring),
        reduces(100000, ReduceOp::sum, Algorithm::two_shot)},
-      {"algorithms, one by packets", {"ring", "one_shot"}, reduces(10, ReduceOp::sum, Algorithm::ring), reduces(10)},
+      {"algorithms, one by packets", {"ring", "packets"}, reduces(10, ReduceOp::sum, Algorithm::ring), reduces(10)},
       {"roots", {"root 1", "root 3"}, broadcasts(1000, 1), broadcasts(1000, 3)},
       {"a short and a long broadcast", {"53", "2500000"}, broadcasts(53, 0), broadcasts(2500000, 0)},
       {"all_reduce against all_gather", {"all_reduce", "all_gather"}, reduces(4000), gathers(1000)},
@@ -108,6 +121,46 @@ std::vector<Mismatch> mismatches() {
        both(reduces(100000), gathers(25000)),
        both(gathers(25000), reduces(100000))},
       {"reduce_scatter against all_gather", {"reduce_scatter", "all_gather"}, scatters(1000), gathers(1000)},
+      {"reduces to two roots",
+       {"root 0", "root 2"},
+       collects(Collective::reduce, 30000, 0),
+       collects(Collective::reduce, 30000, 2)},
+      {"reduces along a tree",
+       {"30000", "30001"},
+       collects(Collective::reduce, 30000, 1, Algorithm::tree),
+       collects(Collective::reduce, 30001, 1, Algorithm::tree)},
+      {"gathers of packets",
+       {"4 elements", "5 elements"},
+       collects(Collective::gather, 4, 3),
+       collects(Collective::gather, 5, 3)},
+      {"gather against scatter",
+       {"gather", "scatter"},
+       collects(Collective::gather, 5000, 2),
+       collects(Collective::scatter, 5000, 2)},
+      {"scatters along a tree",
+       {"5000", "4999"},
+       collects(Collective::scatter, 5000, 1, Algorithm::tree),
+       collects(Collective::scatter, 4999, 1, Algorithm::tree)},
+      {"all_to_all against all_gather",
+       {"all_to_all", "all_gather"},
+       collects(Collective::all_to_all, 1000, 0),
+       gathers(1000)},
+      {"all_to_all in pairs",
+       {"60000", "60001"},
+       collects(Collective::all_to_all, 60000, 0, Algorithm::pairwise),
+       collects(Collective::all_to_all, 60001, 0, Algorithm::pairwise)},
+      {"tree against halving",
+       {"tree", "halving_doubling"},
+       reduces(50000, ReduceOp::sum, Algorithm::tree),
+       reduces(50000, ReduceOp::sum, Algorithm::halving_doubling)},
+      {"counts of recursive doubling",
+       {"77 elements", "78 elements"},
+       reduces(77, ReduceOp::sum, Algorithm::recursive_doubling),
+       reduces(78, ReduceOp::sum, Algorithm::recursive_doubling)},
+      {"barriers of two kinds",
+       {"barrier"},
+       meets(),
+       [](Session&, Communicator& comm) { comm.barrier({.algorithm = Algorithm::dissemination}); }},
       {"barrier against all_reduce", {"barrier", "all_reduce"}, meets(), reduces(3)},
       {"the second call", {"call 2"}, both(meets(), reduces(3000)), both(meets(), broadcasts(3000, 0))},
       {"asynchronous large calls", {"100000", "100001"}, reduces_later(100000), reduces_later(100001)},

@@ -7,7 +7,8 @@
 #include <random>
 #include <thread>
 
-#include "tests/collectives_cases.hpp"
+#include "tests/collectives_kinds.hpp"
+#include "tests/collectives_trial.hpp"
 
 namespace tutti {
 namespace {
@@ -18,30 +19,25 @@ using test::Reached;
 constexpr int kCalls = test::kSanitized ? 1500 : 10000;
 constexpr std::size_t kMostBytes = 200 << 10;  ///< several slices, more than the slots of four blocks
 
-/// A call that all ranks draw alike.
-Case draw_case(std::mt19937& random, int world, unsigned salt) {
-  const auto draw = [&](unsigned below) { return static_cast<unsigned>(random() % below); };
-  constexpr std::pair<Collective, Algorithm> kKinds[] = {
-      {Collective::all_reduce, Algorithm::automatic}, {Collective::all_reduce, Algorithm::automatic},
-      {Collective::all_reduce, Algorithm::ring},      {Collective::all_reduce, Algorithm::one_shot},
-      {Collective::all_reduce, Algorithm::two_shot},  {Collective::reduce_scatter, Algorithm::direct},
-      {Collective::reduce_scatter, Algorithm::ring},  {Collective::all_gather, Algorithm::direct},
-      {Collective::all_gather, Algorithm::ring},      {Collective::broadcast, Algorithm::automatic},
-      {Collective::broadcast, Algorithm::direct},     {Collective::send, Algorithm::automatic},
-      {Collective::send, Algorithm::automatic},       {Collective::barrier, Algorithm::automatic}};
+/// A call that all ranks draw alike, for a communicator of so many blocks.
+Case draw_case(std::mt19937& random, int world, int blocks, unsigned salt) {
+  static const std::vector<test::Kind> kinds = test::all_kinds();
+  const auto draw = [&](std::size_t below) { return static_cast<unsigned>(random() % below); };
   Case c;
+  c.most_packets = test::packet_bytes(blocks);
   do {
-    std::tie(c.collective, c.algorithm) = kKinds[draw(std::size(kKinds))];
+    const test::Kind kind =
+        draw(4) == 0 ? test::Kind{Collective::send, Algorithm::automatic} : kinds[draw(kinds.size())];
+    c.collective = kind.collective;
+    c.algorithm = kind.algorithm;
     c.type = static_cast<DataType>(draw(kDataTypes));
     c.op = static_cast<ReduceOp>(draw(kReduceOps));
+    const unsigned size = draw(20);
+    const std::size_t bytes = size == 0 ? draw(kMostBytes) : size < 4 ? draw(20000) : draw(600);
+    c.count = bytes / size_of(c.type) / (c.spreads() ? static_cast<std::size_t>(world) : 1);
   } while (c.refused());
-  const std::size_t width = size_of(c.type);
-  const unsigned size = draw(20);
-  const std::size_t bytes = size == 0 ? draw(kMostBytes) : size < 4 ? draw(20000) : draw(600);
-  const bool per_rank = c.collective == Collective::reduce_scatter || c.collective == Collective::all_gather;
-  c.count = bytes / width / (per_rank ? static_cast<std::size_t>(world) : 1);
   c.in_place = draw(2) == 0;
-  c.memory = static_cast<Reached>(draw(3));
+  c.memory = static_cast<Reached>(draw(test::kReached));
   c.async = draw(2) == 0;
   c.scribbles = true;
   c.grouped = draw(2) == 0;
@@ -91,6 +87,7 @@ class Lane {
   std::array<Place, 5> places_;
 };
 
+/// N3 of CASES among others: every input becomes NaN as soon as its call has ended.
 class MixedCalls : public testing::TestWithParam<int> {};
 
 TEST_P(MixedCalls, GiveWhatScalarCodeGives) {
@@ -103,8 +100,9 @@ TEST_P(MixedCalls, GiveWhatScalarCodeGives) {
       lanes.push_back(std::make_unique<Lane>(session, b, first_uses[static_cast<std::size_t>(b - 1)]));
     std::mt19937 shared(7), own(static_cast<unsigned>(session.rank() + 100));
     for (int call = 0; call < kCalls; ++call) {
-      const Case c = draw_case(shared, session.size(), static_cast<unsigned>(call));
-      Lane& lane = *lanes[shared() % 8 < 5 ? 0 : 1 + shared() % 3];
+      const int blocks = shared() % 8 < 5 ? 1 : 2 + static_cast<int>(shared() % 3);
+      const Case c = draw_case(shared, session.size(), blocks, static_cast<unsigned>(call));
+      Lane& lane = *lanes[static_cast<std::size_t>(blocks) - 1];
       if (own() % 32 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 400));
       lane.make(c, own);
     }
@@ -117,20 +115,29 @@ INSTANTIATE_TEST_SUITE_P(Threads, MixedCalls, testing::Values(3, 5), testing::Pr
 /// Small calls alone, each right at the moment when tags repeat, with one rank always late.
 TEST(PacketTags, MayRepeat) {
   test::on_threads(3, [](Session& session) {
-    for (std::uint64_t before = 0; before <= 4; ++before) {
-      Communicator comm = session.communicator({.blocks = 2, .first_packet_use = 0xffffffffu - before});
-      test::Ground ground(comm, 4096);
-      for (unsigned call = 0; call < 8; ++call) {
-        Case c;
-        c.count = 1 + call * 37;
-        c.type = DataType::i32;
-        c.salt = call;
-        c.scribbles = true;
-        c.memory = Reached::any;
-        if (session.rank() == static_cast<int>(before % 3)) std::this_thread::sleep_for(std::chrono::microseconds(300));
-        test::try_case(comm, ground, c);
+    std::vector<test::Kind> kinds;
+    for (const test::Kind& kind : test::all_kinds())
+      if (kind.algorithm == Algorithm::packets) kinds.push_back(kind);
+    for (unsigned before = 0; before <= 4; ++before)
+      for (const std::size_t first : {std::size_t{0}, kinds.size() / 2}) {
+        Communicator comm = session.communicator({.blocks = 2, .first_packet_use = 0xffffffffu - before});
+        test::Ground ground(comm, 4096);
+        for (unsigned call = 0; call < 8; ++call) {
+          const test::Kind& kind = kinds[(first + call) % kinds.size()];
+          Case c;
+          c.collective = kind.collective;
+          c.algorithm = kind.algorithm;
+          c.count = 1 + call * 37;
+          c.type = DataType::i32;
+          c.salt = call;
+          c.root = static_cast<int>(call % 3);
+          c.scribbles = true;
+          c.memory = Reached::any;
+          if (session.rank() == static_cast<int>(before % 3))
+            std::this_thread::sleep_for(std::chrono::microseconds(300));
+          test::try_case(comm, ground, c);
+        }
       }
-    }
   });
 }
 
@@ -183,7 +190,7 @@ TEST(Messages, InAGroupDoNotDependOnBuffers) {
   });
 }
 
-/// Waiting ranks hand their core on: far more ranks than cores are slow in proportion, not stuck.
+/// J2 of CASES: waiting ranks hand their core on: far more ranks than cores are slow in proportion, not stuck.
 TEST(ManyRanks, ShareFewCores) {
   const auto start = std::chrono::steady_clock::now();
   constexpr int kRanks = 16, kRounds = test::kSanitized ? 50 : 1000;
@@ -201,17 +208,18 @@ TEST(ManyRanks, ShareFewCores) {
   EXPECT_LT(took.count(), 60) << kRounds << " rounds of a barrier and an all-reduce";
 }
 
-/// Nothing of a new arena may be cleared once a peer can write to it.
+/// N4 of CASES: nothing of a new arena may be cleared once a peer can write to it.
 TEST(NewCommunicators, MayBeUsedAtOnce) {
-  constexpr int kRounds = test::kSanitized ? 30 : 200;
+  constexpr int kRounds = test::kSanitized ? 40 : 500;
   test::on_threads(3, [](Session& session) {
+    const std::vector<Algorithm> algorithms = test::algorithms_for(Collective::all_reduce);
     for (int round = 0; round < kRounds; ++round) {
       Communicator comm = session.communicator({.blocks = 1 + round % 4});
       if (session.rank() == round % 3) std::this_thread::sleep_for(std::chrono::microseconds(200));
       const int in = session.rank() + round;
       int out = -1;
-      const bool packets = round % 2 == 0;
-      comm.all_reduce(&in, &out, 1, ReduceOp::max, {.algorithm = packets ? Algorithm::automatic : Algorithm::ring});
+      const Algorithm algorithm = algorithms[static_cast<std::size_t>(round) % algorithms.size()];
+      comm.all_reduce(&in, &out, 1, ReduceOp::max, {.algorithm = algorithm});
       ASSERT_EQ(out, 2 + round) << "rank " << session.rank() << ", round " << round;
     }
   });

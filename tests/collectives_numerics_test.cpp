@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "tests/collectives_cases.hpp"
+#include "tests/collectives_kinds.hpp"
 
 namespace tutti {
 namespace {
@@ -72,6 +72,21 @@ std::uint64_t hash_of(const std::vector<T>& values) {
   return hash;
 }
 
+std::vector<Algorithm> all_algorithms(Collective collective) {
+  std::vector<Algorithm> all = test::algorithms_for(collective);
+  all.push_back(Algorithm::automatic);
+  return all;
+}
+/// Packets carry small calls only, narrow types are not averaged by hops.
+bool serves(Algorithm algorithm, std::size_t bytes, DataType type, ReduceOp op) {
+  test::Case c;
+  c.algorithm = algorithm;
+  c.count = bytes / size_of(type);
+  c.type = type;
+  c.op = op;
+  return !c.refused();
+}
+
 /// One all-reduce of `input` on this rank, in the memory asked for.
 template <class T>
 std::vector<T> sum_of(const std::vector<T>& input, Communicator& comm, Buffer<T>& mapped, Algorithm algorithm,
@@ -84,7 +99,7 @@ std::vector<T> sum_of(const std::vector<T>& input, Communicator& comm, Buffer<T>
   return {x + count, x + 2 * count};
 }
 
-const std::vector<int> kWorlds = test::kSanitized ? std::vector<int>{3} : std::vector<int>{3, 4, 5, 8};
+const std::vector<int> kWorlds = test::kSanitized ? std::vector<int>{3} : std::vector<int>{3, 4, 5, 6, 7, 8};
 
 class Worlds : public testing::TestWithParam<int> {};
 
@@ -96,8 +111,8 @@ void check_same_bits(Session& session) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{100}, std::size_t{5003}, kMost}) {
     const std::vector<T> input = wild_input<T>(session.rank(), count);
     const std::vector<T> in_order = sum_in_rank_order<T>(session.size(), count);
-    for (const Algorithm algorithm :
-         {Algorithm::automatic, Algorithm::ring, Algorithm::one_shot, Algorithm::two_shot}) {
+    for (const Algorithm algorithm : all_algorithms(Collective::all_reduce)) {
+      if (!serves(algorithm, count * sizeof(T), data_type_v<T>, ReduceOp::sum)) continue;
       std::uint64_t first = 0;
       for (int run = 0; run < 4; ++run) {
         // Memory: all mapped, none, only even ranks; and once more on another communicator.
@@ -109,7 +124,7 @@ void check_same_bits(Session& session) {
         for (std::size_t r = 0; r < hashes.size(); ++r)
           ASSERT_EQ(hashes[r], first) << "rank " << r << " against rank " << session.rank() << " in run " << run << ", "
                                       << name_of(data_type_v<T>) << " count " << count << " by " << name_of(algorithm);
-        if (algorithm == Algorithm::ring) continue;
+        if (test::Case{.algorithm = algorithm}.reduces_by_hops()) continue;
         for (std::size_t i = 0; i < count; ++i)
           ASSERT_EQ(std::memcmp(&sum[i], &in_order[i], sizeof(T)), 0)
               << "rank " << session.rank() << ", " << name_of(data_type_v<T>) << " by " << name_of(algorithm)
@@ -119,6 +134,7 @@ void check_same_bits(Session& session) {
   }
 }
 
+/// M1 of CASES: every algorithm, worlds 3 to 8.
 TEST_P(Worlds, GiveTheSameBitsOnEveryRankInEveryRunForEveryMemory) {
   test::on_threads(GetParam(), check_same_bits<float>);
   test::on_threads(GetParam(), check_same_bits<f16>);
@@ -209,18 +225,26 @@ void check_specials(Session& session) {
       const auto n = static_cast<std::size_t>(kRanks);
       std::vector<T> in(count * n), out(count);
       for (std::size_t i = 0; i < in.size(); ++i) in[i] = from_double<T>(special(i).held[session.rank()]);
-      for (const Algorithm algorithm :
-           {Algorithm::automatic, Algorithm::ring, Algorithm::one_shot, Algorithm::two_shot}) {
+      for (const Algorithm algorithm : all_algorithms(Collective::all_reduce)) {
+        if (!serves(algorithm, count * sizeof(T), data_type_v<T>, op)) continue;
         comm.all_reduce(in.data(), out.data(), count, op, {.algorithm = algorithm});
         check(out.data(), 0, count, name_of(algorithm));
       }
-      for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
+      for (const Algorithm algorithm : all_algorithms(Collective::reduce)) {
+        if (!serves(algorithm, count * sizeof(T), data_type_v<T>, op)) continue;
+        const int root = static_cast<int>(count) % kRanks;
+        comm.reduce(in.data(), out.data(), count, op, root, {.algorithm = algorithm});
+        if (session.rank() == root) check(out.data(), 0, count, "reduce");
+      }
+      for (const Algorithm algorithm : all_algorithms(Collective::reduce_scatter)) {
+        if (!serves(algorithm, count * sizeof(T), data_type_v<T>, op)) continue;
         comm.reduce_scatter(in.data(), out.data(), count, op, {.algorithm = algorithm});
         check(out.data(), count * static_cast<std::size_t>(session.rank()), count, "reduce_scatter");
       }
     }
 }
 
+/// M3 of CASES.
 TEST(MinAndMax, LetNanWinAndOrderZerosWhicheverRankHoldsThem) {
   test::on_threads(kRanks, check_specials<float>);
   test::on_threads(kRanks, check_specials<double>);
@@ -242,15 +266,26 @@ void check_average(Communicator& comm, T mine, T expected) {
             << what << " of " << name_of(data_type_v<T>) << " over " << n << " ranks, rank " << comm.rank()
             << ", index " << i << ": expected " << to_double(expected) << ", got " << to_double(out[i]);
     };
-    for (const Algorithm algorithm : {Algorithm::automatic, Algorithm::one_shot, Algorithm::two_shot}) {
+    for (const Algorithm algorithm : all_algorithms(Collective::all_reduce)) {
+      if (!serves(algorithm, count * sizeof(T), data_type_v<T>, ReduceOp::avg)) continue;
       comm.all_reduce(in.data(), out.data(), count, ReduceOp::avg, {.algorithm = algorithm});
       check(name_of(algorithm));
     }
-    comm.reduce_scatter(in.data(), out.data(), count, ReduceOp::avg);
-    check("reduce_scatter");
+    for (const Algorithm algorithm : all_algorithms(Collective::reduce_scatter)) {
+      if (!serves(algorithm, count * sizeof(T), data_type_v<T>, ReduceOp::avg)) continue;
+      comm.reduce_scatter(in.data(), out.data(), count, ReduceOp::avg, {.algorithm = algorithm});
+      check("reduce_scatter");
+    }
+    for (const Algorithm algorithm : all_algorithms(Collective::reduce)) {
+      if (!serves(algorithm, count * sizeof(T), data_type_v<T>, ReduceOp::avg)) continue;
+      const int root = comm.size() - 1;
+      comm.reduce(in.data(), out.data(), count, ReduceOp::avg, root, {.algorithm = algorithm});
+      if (comm.rank() == root) check("reduce");
+    }
   }
 }
 
+/// M4 of CASES.
 TEST(Averages, NeitherOverflowNorVanish) {
   for (const int ranks : {2, 3, 5, 8}) {
     if (test::kSanitized && ranks != 3) continue;

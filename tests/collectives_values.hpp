@@ -26,7 +26,7 @@ T element_of(std::int64_t number) {
   }
 }
 
-/// What wide types scale by. Eight ranks' sums of numbers below 32 stay exact.
+/// What wide types scale by. Sixteen ranks' sums of numbers below 32 stay exact.
 template <class T>
 constexpr std::int64_t scale_of() {
   if constexpr (is_half<T> || sizeof(T) == 1) return 1;
@@ -82,6 +82,7 @@ T reduced_element(const std::int64_t* numbers, int ranks, ReduceOp op) {
 
 /// One period, or less if a test needs less, of every rank's input and of the reduction over them, as bytes.
 struct Values {
+  Values() = default;
   Values(DataType type, ReduceOp op, int ranks, std::size_t elements, unsigned salt)
       : period(std::min(elements, kPeriod)), inputs(static_cast<std::size_t>(ranks)) {
     dispatch(type, [&](auto tag) {
@@ -101,7 +102,7 @@ struct Values {
     });
   }
 
-  std::size_t period;
+  std::size_t period = 0;
   std::vector<std::vector<char>> inputs;  ///< [rank]
   std::vector<char> reduced;
 };

@@ -22,6 +22,22 @@ inline std::size_t segment_mappings() {
   return found;
 }
 
+/// All mappings of this process.
+inline std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t found = 0;
+  for (std::string line; std::getline(maps, line);) ++found;
+  return found;
+}
+
+/// Memory of this process that is in use, in bytes.
+inline std::size_t resident_bytes() {
+  std::ifstream status("/proc/self/statm");
+  std::size_t pages = 0, resident = 0;
+  status >> pages >> resident;
+  return resident * 4096;
+}
+
 /// Address space of this process in bytes.
 inline std::size_t mapped_bytes() {
   std::ifstream status("/proc/self/statm");
