@@ -161,7 +161,9 @@ void DeviceSession::close_if_idle() {
 cudaEvent_t DeviceSession::make_end() {
   cudaEvent_t end = nullptr;
   check_cuda(cudaEventCreateWithFlags(&end, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  // Recorded and past from the beginning, so that a graph may wait for it, and nobody takes it for a call in flight.
   check_cuda(cudaEventRecord(end, quiet_), "cudaEventRecord");
+  check_cuda(cudaStreamSynchronize(quiet_), "cudaStreamSynchronize");
   const std::lock_guard lock(mutex_);
   ends_.push_back(end);
   return end;

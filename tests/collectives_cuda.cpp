@@ -246,7 +246,7 @@ int gpus_of_machine() {
   const int gpus = how ? gpus_of_machine() : 0, rank = launched_rank();
   std::string list;
   for (int i = 0; i < (how && std::string(how) == "alone" ? std::min(gpus, 1) : gpus); ++i)
-    list += (i ? "," : "") + std::to_string((rank + i) % gpus);
+    list.append(i ? "," : "").append(std::to_string((rank + i) % gpus));
   return !list.empty() && setenv("CUDA_VISIBLE_DEVICES", list.c_str(), 1) == 0;
 }();
 
