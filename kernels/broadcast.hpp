@@ -86,7 +86,7 @@ TUTTI_KERNEL void ring_broadcast(B& block, const Call& call) {
     if (me == root)
       block.copy(one(onward), call.in + at, bytes);
     else if (!direct)
-      block.copy(me == last ? one(call.out + at) : two(call.out + at, onward), block.my_slot(k), bytes);
+      block.copy(present(call.out + at, me == last ? nullptr : onward), block.my_slot(k), bytes);
     else if (me != last)
       block.copy(one(onward), call.out + at, bytes);
     if (me != root) block.signal(credit(prev), k + 1);

@@ -97,9 +97,8 @@ TUTTI_KERNEL void recursive_doubling_all_reduce(B& block, const Call& call) {
       block.wait(data(from), k + 1);
       const char* const theirs = block.lane_from(from, mine.lane(d), k);
       if (next >= 0) block.wait(credit(next), k + 1 - slots);
-      View to = two(out, next >= 0 ? block.lane_to(next, mine.lane(d + 1), k) : nullptr);
-      if (next < 0) to.count = 1;
-      block.reduce(to, two(mine.upper(d) ? theirs : own, mine.upper(d) ? own : theirs), cut.size(),
+      char* const onward = next >= 0 ? block.lane_to(next, mine.lane(d + 1), k) : nullptr;
+      block.reduce(present(out, onward), two(mine.upper(d) ? theirs : own, mine.upper(d) ? own : theirs), cut.size(),
                    d < last ? partial : call.reduction);
       block.signal(credit(from), k + 1);
       if (next >= 0) block.signal(data(next), k + 1);

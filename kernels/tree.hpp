@@ -83,7 +83,7 @@ class TreeWalk {
     if (at_.second >= 0) block_.wait(data(at_.second), k + 1);
     const char* const first = at_.first >= 0 ? block_.lane_from(at_.first, {1, kLanes}, k) : nullptr;
     const char* const second = at_.second >= 0 ? block_.lane_from(at_.second, {2, kLanes}, k) : nullptr;
-    const View terms = second ? three(mine, first, second) : two(mine, first);
+    const View terms = present(mine, first, second);
     const bool root = at_.parent < 0;
     if (!root) block_.wait(credit(at_.parent), k + 1 - block_.geometry().slots);
     const View onward = one(root ? call_.out + cut.begin * call_.element() : block_.lane_to(at_.parent, up_lane_, k));
@@ -108,13 +108,9 @@ class TreeWalk {
     char* const second = at_.second >= 0 ? place_at(at_.second, at, k) : nullptr;
     if (root || direct_) {
       const char* const from = root ? source + at : call_.out + at;
-      if (first) block_.copy(second ? two(first, second) : one(first), from, bytes);
+      if (first) block_.copy(present(first, second), from, bytes);
     } else {
-      char* const own = call_.out + at;
-      block_.copy(second  ? three(own, first, second)
-                  : first ? two(own, first)
-                          : one(own),
-                  block_.lane_from(at_.parent, {0, kLanes}, k), bytes);
+      block_.copy(present(call_.out + at, first, second), block_.lane_from(at_.parent, {0, kLanes}, k), bytes);
     }
     if (!root) block_.signal(credit(at_.parent), k + 1);
     if (first) block_.signal(data(at_.first), k + 1);

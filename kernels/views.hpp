@@ -51,10 +51,12 @@ TUTTI_HD View two(const void* a, const void* b) {
           .second = static_cast<char*>(const_cast<void*>(b)),
           .count = 2};
 }
-TUTTI_HD View three(const void* a, const void* b, const void* c) {
+/// `a`, and those of the others that are not null; no `c` without a `b`. (A choice between views made elsewhere costs
+/// GPU code for views that none of them is.)
+TUTTI_HD View present(const void* a, const void* b, const void* c = nullptr) {
   View view = two(a, b);
   view.third = static_cast<char*>(const_cast<void*>(c));
-  view.count = 3;
+  view.count = b == nullptr ? 1 : c == nullptr ? 2 : 3;
   return view;
 }
 TUTTI_HD View per_rank(char* const* table, int ranks, std::size_t offset) {
