@@ -1,7 +1,7 @@
 // Every collective by every algorithm at the counts where cuts go wrong, against scalar code, bit for bit: with every
-// memory, in place and not, in every type and reduction. Under TUTTI_FULL=1 the whole product of these; else each kind
-// of call meets every count x memory x place, with types and reductions in turn, and every type x reduction, with the
-// rest in turn.
+// memory, in place and not, in every type and reduction. Under TUTTI_FULL=1 the whole product of these for most worlds;
+// else each kind of call meets every count x memory x place, with types and reductions in turn, and every type x
+// reduction, with the rest in turn.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ template <class F>
 void for_every_case(const Job& job, F&& body) {
   unsigned salt = 0, turn = static_cast<unsigned>(job.world);
   for (const Kind& kind : test::all_kinds()) {
-    if (test::full()) {
+    if (test::full() && (job.world <= 5 || job.world == 8)) {
       for_the_product(kind, job, salt, body);
     } else {
       for_every_shape(kind, job, ++turn, salt, body);
