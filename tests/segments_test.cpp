@@ -142,6 +142,7 @@ TEST_P(Segments, AreRefusedOnAllRanksIfOneAsksForTooMuch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Segments, testing::Values(1, 2, 3, 5, 8), test::name_of_job);
+INSTANTIATE_TEST_SUITE_P(Sockets, Segments, testing::Values(-1, -3, -5), test::name_of_job);
 INSTANTIATE_TEST_SUITE_P(Processes, Segments, testing::Values(test::kProcesses), test::name_of_job);
 
 /// A limit of this process, put back at the end.
