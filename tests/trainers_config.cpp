@@ -45,8 +45,6 @@ TEST(Config, RefusesWhatCannotTrain) {
     expect_refusal(fashion, 4, "--lr: ", [&](Config& c) { c.trainer.optimizer.rate = rate; });
   expect_refusal(fashion, 4, "--momentum: 1", [](Config& c) { c.trainer.optimizer.momentum = 1; });
   expect_refusal(fashion, 4, "--weight-decay: -0.1", [](Config& c) { c.trainer.optimizer.weight_decay = -0.1; });
-  expect_refusal(fashion, 4, "--backend: nccl is not in this version",
-                 [](Config& c) { c.backend = BackendKind::nccl; });
 }
 
 TEST(Config, RefusesMoreStagesThanLayersAndTensorCutsOfNothing) {

@@ -17,7 +17,7 @@ examples:
   ./tutti train --preset fashion --parallel tensor --layers 784-512-10 --epochs 3 --json result.json
 
 environment (the arguments win):
-  TUTTI_BACKEND   native or mpi [native]
+  TUTTI_BACKEND   native, mpi (on the CPU) or nccl (on GPUs) [native]
   TUTTI_TIMEOUT   seconds that a wait may last before the run fails [600]
   TUTTI_DEVICE    where the trainers keep their numbers and compute: cpu; gpu, one for each rank, whose products are
                   cuBLAS's; or auto, GPUs if every rank can have one [auto]
@@ -91,7 +91,7 @@ void add_options(CLI::App& app, Given& given) {
   app.add_option("--micro-batches", given.micro_batches, "of the pipeline (4)")->check(number<int>());
   app.add_option("--schedule", given.schedule, "of the pipeline: gpipe or 1f1b")
       ->check(CLI::IsMember({"gpipe", "1f1b"}));
-  app.add_option("--backend", given.backend, "of the collectives: native, mpi or auto")
+  app.add_option("--backend", given.backend, "of the collectives: native, mpi, nccl or auto")
       ->check(CLI::IsMember({"auto", "native", "mpi", "nccl"}));
   app.add_option("--data", given.data, std::string("folder of Fashion-MNIST (") + kFashionMnistFolder + ")");
   app.add_option("--json", given.json, "also write the result to this file");

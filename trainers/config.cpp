@@ -88,7 +88,6 @@ std::string refusal(const Config& config, int ranks) {
   if (!fraction(t.optimizer.momentum)) return fmt::format("--momentum: {} is outside 0 .. 1", t.optimizer.momentum);
   if (!fraction(t.optimizer.weight_decay))
     return fmt::format("--weight-decay: {} is outside 0 .. 1", t.optimizer.weight_decay);
-  if (config.backend == BackendKind::nccl) return "--backend: nccl is not in this version; use native or mpi";
   return refuse_layout(config, ranks);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace tutti::trainers {
@@ -39,7 +40,7 @@ GpuDevice::GpuDevice() {
 void GpuDevice::create() {
   cudaDeviceProp properties;
   check_cuda(cudaGetDeviceProperties(&properties, device_), "cudaGetDeviceProperties");
-  name_ = fmt::format("GPU {} ({})", device_, properties.name);
+  name_ = fmt::format("the GPU ({})", properties.name);
   // They need no order with the default stream, which other code of the process may use.
   check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   for (cudaStream_t& side : sides_)
@@ -50,6 +51,7 @@ void GpuDevice::create() {
 
 void GpuDevice::destroy() {
   if (stream_) cudaStreamSynchronize(stream_);
+  for (const Block& block : spare_) cudaFree(block.memory);
   if (landing_) cudaFreeHost(landing_);
   if (forked_) cudaEventDestroy(forked_);
   for (const cudaStream_t side : sides_)
@@ -61,6 +63,12 @@ GpuDevice::~GpuDevice() { destroy(); }
 
 std::shared_ptr<void> GpuDevice::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
+  const auto fits = [bytes](const Block& block) { return block.bytes >= bytes && block.bytes <= 2 * bytes; };
+  if (const auto at = std::find_if(spare_.begin(), spare_.end(), fits); at != spare_.end()) {
+    const Block block = *at;
+    spare_.erase(at);
+    return own(block);
+  }
   void* memory = nullptr;
   const cudaError_t result = cudaMalloc(&memory, bytes);
   if (result == cudaErrorMemoryAllocation) {
@@ -73,11 +81,14 @@ std::shared_ptr<void> GpuDevice::allocate(std::size_t bytes) {
                             name_, bytes, free, total));
   }
   check_cuda(result, "cudaMalloc");
-  std::shared_ptr<void> owner(memory, [stream = stream_](void* at) {
-    cudaStreamSynchronize(stream);
-    cudaFree(at);
-  });
-  zero(memory, bytes);
+  return own({memory, bytes});
+}
+
+/// Released, a block is kept: what is enqueued may still use it, and to free it could wait for kernels of other ranks
+/// on the same GPU, which could wait for this one.
+std::shared_ptr<void> GpuDevice::own(const Block& block) {
+  std::shared_ptr<void> owner(block.memory, [this, block](void*) { spare_.push_back(block); });
+  zero(block.memory, block.bytes);
   return owner;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <vector>
+
 #include "trainers/device.hpp"
 
 namespace tutti::trainers {
@@ -32,15 +34,22 @@ class GpuDevice final : public Device {
   void join(const Mark& mark) override;
 
  private:
+  struct Block {
+    void* memory;
+    std::size_t bytes;
+  };
+
   void create();
   void destroy();
+  std::shared_ptr<void> own(const Block& block);
 
   int device_ = 0;
   std::string name_;
   cudaStream_t stream_ = nullptr;
   cudaStream_t sides_[kSides] = {};
   cudaEvent_t forked_ = nullptr;
-  void* landing_ = nullptr;  ///< pinned, for small downloads: pageable memory would cost a second copy
+  std::vector<Block> spare_;  ///< released, to be used again
+  void* landing_ = nullptr;   ///< pinned, for small downloads: pageable memory would cost a second copy
 };
 
 }  // namespace tutti::trainers

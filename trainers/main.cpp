@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "collectives/tutti.hpp"
 #include "trainers/command_line.hpp"
@@ -18,6 +20,9 @@ using namespace tutti::trainers;
 void check(const Config& config, int ranks) {
   const std::string reason = refusal(config, ranks);
   if (!reason.empty()) throw InputError(reason);
+  const char* const device = std::getenv("TUTTI_DEVICE");
+  if (config.backend == tutti::BackendKind::nccl && device && std::string_view(device) == "cpu")
+    throw InputError("--backend: nccl works on GPUs, but TUTTI_DEVICE is cpu; use native or mpi, or unset it");
   check_files(config);
 }
 
@@ -71,8 +76,22 @@ void write_json(const Config& config, int ranks, const RunResult& result) {
   if (!file) throw InputError(fmt::format("--json: {} could not be written", config.json));
 }
 
+/// True if what was asked for cannot be had here, which all ranks find alike.
+bool is_refusal(const tutti::Error& error) {
+  return error.code() == tutti::ErrorCode::unsupported || error.code() == tutti::ErrorCode::invalid_argument;
+}
+
+tutti::Session make_session(const Config& config) {
+  try {
+    return tutti::Session({.backend = config.backend});
+  } catch (const tutti::Error& error) {
+    if (is_refusal(error)) throw InputError(error.what());
+    throw;
+  }
+}
+
 int train(const Config& config) {
-  tutti::Session session({.backend = config.backend});
+  tutti::Session session = make_session(config);
   if (!check_together(session, config)) return 2;
   const bool reports = session.rank() == 0;
   try {
@@ -90,6 +109,11 @@ int train(const Config& config) {
     tutti::let_rank_0_speak();
     return 1;
   } catch (const std::exception& error) {
+    const auto* const known = dynamic_cast<const tutti::Error*>(&error);
+    if (known && is_refusal(*known)) {
+      if (reports) fmt::print(stderr, "tutti-train: {}\n", error.what());
+      return 2;
+    }
     fmt::print(stderr, "tutti-train: rank {}: {}\n", session.rank(), error.what());
     return 1;
   }
