@@ -7,7 +7,7 @@
 //   all-gather             copy my chunk into everyone's output                             2x   (n-1)/n S
 //
 // Peer-mapped, they read and write the peers' buffers between `enter` and `leave`. Staged, slices go through the
-// outboxes: each rank fills a slot of its own, signals all, reads the slots of all, credits them. Two-shot then takes 3x.
+// outboxes: each rank fills a slot of its own, signals all, reads the slots of all, credits them. Two-shot then: 3x.
 //
 // Source: the kernels of vLLM's custom all-reduce and of MSCCL++ (all pairs); Rabenseifner (2004) for two-shot.
 // Example: n = 3, two-shot on [a0 a1 a2] [b0 b1 b2] [c0 c1 c2]. Rank 1 reads a1, b1, c1, writes a1+b1+c1 to all three.
