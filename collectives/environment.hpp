@@ -19,7 +19,4 @@ std::string environment_fault();
 /// TUTTI_DEVICE says. For a process whose session is not on a GPU. Local, starts nothing, never throws.
 std::string why_on_cpu();
 
-/// What a program says to a session on a GPU if its data are in the CPU's memory, which kernels there cannot reach.
-inline constexpr const char* kNeedsCpu = "this version's programs keep their data in CPU memory; unset TUTTI_DEVICE";
-
 }  // namespace tutti
