@@ -93,7 +93,7 @@ Algorithm automatic(const Request& request, const Geometry& geometry, std::strin
     return Algorithm::packets;
   }
   *reason = reduces_all ? "beyond packets: two direct exchanges move least"
-                        : "beyond packets: one direct exchange moves least";
+                        : "beyond packets: one direct exchange has the fewest steps";
   return reduces_all ? Algorithm::two_shot : Algorithm::direct;
 }
 

@@ -25,7 +25,7 @@ namespace tutti {
 
 enum class BackendKind {
   automatic,  ///< TUTTI_BACKEND if set, else native
-  native,     ///< tutti's own kernels: on the CPU, or on GPUs if TUTTI_DEVICE asks for them (see Session)
+  native,     ///< tutti's own kernels: on the CPU, or on GPUs if every rank can have one (see Session)
   mpi,        ///< the MPI library's collectives, for comparison (CPU memory; ranks must be MPI processes)
   nccl,       ///< NCCL's collectives, for comparison (GPU memory; the library is opened when asked for)
 };
@@ -69,7 +69,8 @@ struct CommunicatorOptions {
   /// Blocks per call on the CPU, 1 to 4, on as many threads, or as fibers if the session has fewer. 0: one, or for
   /// large collectives as many as the session has threads.
   int blocks = 0;
-  bool deterministic = false;          ///< only algorithms that reduce in rank order; a forced ring is refused
+  bool deterministic =
+      false;  ///< only algorithms that reduce in rank order; a forced ring, tree or doubling is refused
   std::uint64_t first_packet_use = 0;  ///< where the packet tags start; for tests of their wrap-around
 };
 
@@ -224,9 +225,9 @@ class Group {
 /// run in the order issued; sends and receives are ordered per peer and direction. One thread at a time uses a session.
 /// The _async variants return at once; the buffers belong to the call until its handle has ended.
 ///
-/// On a GPU `in` and `out` are device memory, and those of all_reduce and reduce_scatter are aligned to their elements.
-/// Streams order calls (Options::stream). Small all_reduce calls carry no description there: ranks whose counts or
-/// types differ may get wrong sums instead of an error.
+/// On a GPU `in` and `out` are device memory, and those of calls that reduce are aligned to their elements. Streams
+/// order calls (Options::stream). Calls by packets carry no description there: ranks whose counts, types, operators or
+/// roots differ may get wrong results instead of an error.
 ///
 /// An empty communicator (default-constructed or moved from) throws ErrorCode::invalid_argument from every call.
 class Communicator {
@@ -242,7 +243,7 @@ class Communicator {
 
   /// `count` elements of T on every rank, reachable by all. Collective; `count` may differ between ranks.
   /// Throws on all ranks alike if one cannot have its memory, and on a GPU if a call of the session is in flight on
-  /// one: to map or free memory could wait for it.
+  /// one of them: to map or free memory could wait for it.
   template <class T>
   Buffer<T> allocate(std::size_t count) {
     auto [owner, data] = allocate_bytes(count, sizeof(T));

@@ -82,10 +82,12 @@ concept Block = std::derived_from<B, Connections> &&
   block.advance_uses(region, k);
 
   // Small messages: data and tag together. Puts n elements at src + p * stride bytes into the packets of every peer p, or,
-  // if `to` is a rank, into its alone; the others then get an empty message. The call's description goes with them.
+  // if `to` is a rank or kNobody, into that rank's alone, or into none; the others then get an empty message. The call's
+  // description goes with them.
   block.put_packets(call, src, n, stride, to);
   // Waits for the packets of every peer, empty ones too, and copies the n elements that peer p sent to out + p * stride
-  // bytes: of every peer, or, if `from` is a rank, of it alone (the other peers' are empty). Nothing for this rank itself.
+  // bytes: of every peer, or, if `from` is a rank or kNobody, of it alone, or of none (the other peers' are empty). Nothing
+  // for this rank itself.
   block.get_packets(call, out, n, stride, from);
   // out[i] = reduction over all ranks' packets in rank order, this rank's part taken from src; out may equal src.
   block.reduce_packets(call, out, src, n);

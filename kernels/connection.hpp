@@ -31,7 +31,7 @@ inline constexpr std::size_t kLine =
 inline constexpr std::size_t kPacketLine = 56;
 
 enum class Purpose : std::uint8_t {
-  data,        ///< slot k of this call is filled (ring: to next; outbox: to all readers)
+  data,        ///< slot k of this call, of an inbox or outbox, is filled, or a part of the reader's `out`
   credit,      ///< slot k of this call has been read
   enter,       ///< the rank has entered its call; the line beside the flag says which
   leave,       ///< the rank touches its peers' buffers no more
@@ -42,6 +42,8 @@ inline constexpr int kPurposes = 6;
 
 /// One peer, or all of them but this rank.
 inline constexpr int kAll = -1;
+/// None of them: where a word may take one rank or all.
+inline constexpr int kNobody = -2;
 
 /// Part `index` of `of` parts of every slot of an inbox: senders that write one inbox in the same call each have a lane
 /// of their own.
@@ -115,7 +117,7 @@ struct Geometry {
   int blocks = 1;                  ///< the most blocks of a call; inbox and outbox are cut into so many parts
   int packet_blocks = 1;           ///< the most of a call by packets
   int message_blocks = 1;          ///< the most of a send or receive
-  int slots = 4;                   ///< of the ring inbox and of the outbox, each; 3 at least: see two_shot_all_reduce
+  int slots = 4;                   ///< of the inbox and of the outbox, each; 3 at least: see two_shot_all_reduce
   std::size_t slot_bytes = 0;      ///< of one slot of one block; a multiple of kLine
   int p2p_slots = 4;               ///< slots per sender
   std::size_t p2p_slot_bytes = 0;  ///< data of one, its header beside it; a multiple of kLine

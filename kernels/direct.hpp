@@ -3,8 +3,8 @@
 // Plan, per rank, S bytes, n ranks; x is one exchange of flags among all:
 //   two-shot all-reduce    reduce my chunk of everyone's input into everyone's output      2x   2(n-1)/n S moved
 //   one-shot all-reduce    reduce all of everyone's input into my output                    2x   (n-1) S
-//   reduce-scatter         reduce my chunk of everyone's input into my output               2x   (n-1)/n S
-//   all-gather             copy my chunk into everyone's output                             2x   (n-1)/n S
+//   reduce-scatter         reduce my chunk of everyone's input into my output               2x   (n-1) S, S: one chunk
+//   all-gather             copy my chunk into everyone's output                             2x   (n-1) S, S: one chunk
 //
 // Peer-mapped, they read and write the peers' buffers between `enter` and `leave`. Staged, slices go through the
 // outboxes: each rank fills a slot of its own, signals all, reads the slots of all, credits them. Two-shot then: 3x.
@@ -40,7 +40,7 @@ TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
     return;
   }
   // A slot holds one slice of each rank's chunk, each at its own place.
-  const std::size_t place = block.geometry().slot_bytes / static_cast<std::size_t>(n) / kLine * kLine;
+  const std::size_t place = block.lane_bytes(n);
   const Chunks chunks(block, call, true, place);
   const auto give = [&](Count round) {
     const Count given = 2 * round;
@@ -120,7 +120,7 @@ TUTTI_KERNEL void direct_reduce_scatter(B& block, const Call& call) {
     block.leave();
     return;
   }
-  const std::size_t place = block.geometry().slot_bytes / static_cast<std::size_t>(n) / kLine * kLine;
+  const std::size_t place = block.lane_bytes(n);
   const Chunks chunks(block, call, false, place);
   for (Count round = 0; round < chunks.rounds(); ++round) {
     block.wait(credit(kAll), round + 1 - slots);

@@ -160,11 +160,9 @@ TUTTI_KERNEL void tree_gather(B& block, const Call& call) {
     for (int i = 0; i < size; ++i) {
       const int whose = mine + i;
       const Count up = round * size + i;
-      char* to = call.out + (static_cast<std::size_t>(tree.rank_of(whose)) * call.count + at) * width;
-      if (mine != 0) {
-        block.wait(credit(parent), up + 1 - slots);
-        to = block.lane_to(parent, upward, up);
-      }
+      if (mine != 0) block.wait(credit(parent), up + 1 - slots);
+      char* const to = mine != 0 ? block.lane_to(parent, upward, up)
+                                 : call.out + (static_cast<std::size_t>(tree.rank_of(whose)) * call.count + at) * width;
       if (i == 0) {
         block.copy(one(to), call.in + at * width, bytes);
       } else {
@@ -203,11 +201,10 @@ TUTTI_KERNEL void tree_scatter(B& block, const Call& call) {
     for (int i = size - 1; i >= 0; --i) {
       const int whose = mine + i;
       const Count down = round * size + size - 1 - i;
-      const char* from = call.in + (static_cast<std::size_t>(tree.rank_of(whose)) * call.count + at) * width;
-      if (mine != 0) {
-        block.wait(data(parent), down + 1);
-        from = block.lane_from(parent, {}, down);
-      }
+      if (mine != 0) block.wait(data(parent), down + 1);
+      const char* const from =
+          mine != 0 ? block.lane_from(parent, {}, down)
+                    : call.in + (static_cast<std::size_t>(tree.rank_of(whose)) * call.count + at) * width;
       if (i == 0) {
         block.copy(one(call.out + at * width), from, bytes);
       } else {

@@ -17,9 +17,6 @@
 
 namespace tutti {
 
-/// To or from no rank: every message is empty.
-inline constexpr int kNobody = -2;
-
 /// Before the first use of tags that repeat.
 template <Block B>
 TUTTI_KERNEL void begin_packets(B& block) {
@@ -73,10 +70,10 @@ TUTTI_KERNEL void packets_exchange(B& block, const Call& call, int to, std::size
   const Range band = band_of(block, call, call.count);
   const std::size_t at = band.begin * call.element(), me = static_cast<std::size_t>(block.rank());
   begin_packets(block);
-  block.put_packets(call, call.in + at, to == kNobody ? 0 : band.size(), from_stride, to);
+  block.put_packets(call, call.in ? call.in + at : nullptr, to == kNobody ? 0 : band.size(), from_stride, to);
   if (keeps_own)
     block.copy(one(call.out + me * to_stride + at), call.in + me * from_stride + at, band.size() * call.element());
-  block.get_packets(call, call.out + at, from == kNobody ? 0 : band.size(), to_stride, from);
+  block.get_packets(call, call.out ? call.out + at : nullptr, from == kNobody ? 0 : band.size(), to_stride, from);
   block.advance_uses(Region::packets, 1);
 }
 

@@ -3,8 +3,8 @@
 // Plan: ranks form a ring; each sends to `next` and hears from `prev`. Chunk c starts at the rank after c's last adder
 // and travels once round, each rank adding its part; all-reduce sends the finished chunk round once more.
 //   all-reduce      1 + 2(n-1) steps, 2(n-1)/n S bytes sent per rank     at step s rank r sends chunk r-s
-//   reduce-scatter  1 + (n-1) steps,  (n-1)/n S                          at step s rank r sends chunk r-s-1
-//   all-gather      1 + (n-1) steps,  (n-1)/n S (S: the gathered size)   at step s rank r sends chunk r-s
+//   reduce-scatter  1 + (n-1) steps,  (n-1) S (S: one chunk)             at step s rank r sends chunk r-s-1
+//   all-gather      1 + (n-1) steps,  (n-1) S (S: one chunk)             at step s rank r sends chunk r-s
 // Long chunks go in rounds of slices through the next rank's inbox; peer-mapped, finished chunks go straight to its
 // `out`. A chunk's sum forms along the ring, once, and is then copied: same bits on all ranks.
 //

@@ -219,6 +219,6 @@ inline Cost tree_all_reduce_cost(int n, double bytes, int blocks) {
   return {1 + 2 * depth, most * bytes / blocks};
 }
 /// Broadcast or reduce.
-inline Cost rooted_tree_cost(int n, double bytes) { return {1 + ceil_log2(n + 1) - 1, (n > 2 ? 2 : 1) * bytes}; }
+inline Cost rooted_tree_cost(int n, double bytes) { return {ceil_log2(n + 1), (n > 2 ? 2 : 1) * bytes}; }
 
 }  // namespace tutti
