@@ -13,11 +13,10 @@
 #include "bench/topo_text.hpp"
 #include "collectives/environment.hpp"
 #include "collectives/free_memory.hpp"
+#include "kernels/connection.hpp"
 
 namespace tutti::bench {
 namespace {
-
-constexpr std::size_t kMostRanks = 64;  // of a native communicator
 
 void print(bool shown, const std::string& text) {
   if (!shown) return;
@@ -52,7 +51,7 @@ std::vector<std::vector<PeerAccess>> all_access(Session& session, const std::vec
   std::vector<RankGpu> gpus;
   for (const RankPlace& place : places) gpus.push_back(place.gpu);
   const std::vector<PeerAccess> mine = peer_access(gpus[static_cast<std::size_t>(session.rank())], gpus);
-  std::array<PeerAccess, kMostRanks> row{};
+  std::array<PeerAccess, kMaxRanks> row{};
   std::copy_n(mine.begin(), std::min(mine.size(), row.size()), row.begin());
   std::vector<std::vector<PeerAccess>> all;
   for (const auto& theirs : session.bootstrap_all_gather(row))
@@ -83,7 +82,7 @@ std::vector<MeasuredPair> measure_pairs(Session& session, Communicator& communic
       pairs.push_back({a, b, {}});
       meet_asleep(communicator);
     }
-  std::array<PairSpeed, kMostRanks> row{};
+  std::array<PairSpeed, kMaxRanks> row{};
   std::copy_n(mine.begin(), std::min(mine.size(), row.size()), row.begin());
   const auto rows = session.bootstrap_all_gather(row);
   for (MeasuredPair& pair : pairs)

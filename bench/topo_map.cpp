@@ -126,11 +126,13 @@ CpuLink TopoMap::cpu_link(const RankPlace& a, const RankPlace& b) const {
   const auto on = [](const RankPlace& place) {
     return place.cpu >= 0 ? std::vector<int>{place.cpu} : cpus_of(place.allowed);
   };
+  const std::vector<int> of_a = on(a), of_b = on(b);
+  if (of_a.empty() || of_b.empty()) return CpuLink::system;
+  // CPUs are a tree: no pair is farther than the farther of two ways, from its CPU of a's to b's first, and from a's
+  // first to its CPU of b's.
   CpuLink farthest = CpuLink::same_cpu;
-  // CPUs are a tree: from any one of a's, some one of b's is as far as they get.
-  const std::vector<int> of_a = on(a);
-  if (of_a.empty()) return CpuLink::system;
-  for (int cpu : on(b)) farthest = std::max(farthest, cpus_.link(of_a.front(), cpu));
+  for (int cpu : of_b) farthest = std::max(farthest, cpus_.link(of_a.front(), cpu));
+  for (int cpu : of_a) farthest = std::max(farthest, cpus_.link(cpu, of_b.front()));
   return farthest;
 }
 

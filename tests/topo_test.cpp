@@ -182,6 +182,24 @@ TEST(TopoMap, LabelsRanksOnCpusAndDevices) {
   EXPECT_EQ(map.node_of(map.spots()[3]), -1) << "CPUs of two nodes";
 }
 
+TEST(TopoMap, RanksThatMoveAreAsFarAsTheyCanGetWhicheverComesFirst) {
+  Sysfs sys;
+  two_packages(sys);
+  const CpuMap cpus(sys.root());
+  const PciMap pci(sys.root());
+  const TopoMap map({rank_on(0), rank_that_may_use({0}), rank_that_may_use({0, 2}), rank_that_may_use({0, 1, 4}),
+                     rank_that_may_use({})},
+                    cpus, pci);
+  const struct {
+    int a, b;
+    const char* expected;
+  } pairs[] = {{0, 1, "CPU"}, {0, 2, "PKG"}, {1, 2, "PKG"}, {1, 3, "SYS"}, {2, 3, "SYS"}, {0, 4, "SYS"}, {3, 4, "SYS"}};
+  for (const auto& [a, b, expected] : pairs) {
+    EXPECT_EQ(map.link(a, b), expected) << "ranks " << a << " and " << b;
+    EXPECT_EQ(map.link(b, a), expected) << "ranks " << b << " and " << a;
+  }
+}
+
 TEST(TopoMap, PutsRanksOnGpusWhereTheirGpusAre) {
   Sysfs sys;
   two_packages(sys);
