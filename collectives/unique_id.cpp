@@ -34,17 +34,19 @@ class Hosts {
  public:
   void add(Descriptor listener, const Invitation& invitation) {
     std::lock_guard lock(mutex_);
-    hosts_.remove_if([](Host& host) {
+    // In a fork: what it inherited is of its parent's threads, and left alone.
+    if (owner_ != 0 && owner_ != ::getpid()) hosts_ = new std::list<Host>;
+    hosts_->remove_if([](Host& host) {
       if (!host.over) return false;
       host.thread.join();
       return true;
     });
     if (owner_ == 0) std::atexit([] { Hosts::hosts().stop(); });
     owner_ = ::getpid();
-    Host& host = hosts_.emplace_back();
+    Host& host = hosts_->emplace_back();
     host.stop = Descriptor(::eventfd(0, EFD_CLOEXEC));
     if (host.stop.get() < 0) {
-      hosts_.pop_back();
+      hosts_->pop_back();
       throw Error(ErrorCode::system, fmt::format("unique_id: eventfd: {} (ulimit -n)", std::strerror(errno)));
     }
     // The program's signals are not for this thread.
@@ -55,7 +57,7 @@ class Hosts {
       host.thread = std::thread(
           [&host, invitation, taken = std::move(listener)]() mutable { receive(host, std::move(taken), invitation); });
     } catch (const std::system_error& error) {
-      hosts_.pop_back();
+      hosts_->pop_back();
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       throw Error(ErrorCode::system, fmt::format("unique_id: cannot start a thread: {}", error.what()));
     }
@@ -86,17 +88,17 @@ class Hosts {
   void stop() {
     if (owner_ != ::getpid()) return;  // a fork has none of the threads
     std::lock_guard lock(mutex_);
-    for (Host& host : hosts_) {
+    for (Host& host : *hosts_) {
       const std::uint64_t one = 1;
       while (::write(host.stop.get(), &one, sizeof one) < 0 && errno == EINTR) {
       }
       host.thread.join();
     }
-    hosts_.clear();
+    hosts_->clear();
   }
 
   std::mutex mutex_;
-  std::list<Host> hosts_;
+  std::list<Host>* hosts_ = new std::list<Host>;
   pid_t owner_ = 0;
 };
 

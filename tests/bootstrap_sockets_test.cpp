@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -204,6 +205,30 @@ TEST(UniqueIds, LetAForkOfTheirMakerEnd) {
   EXPECT_EQ(status, 0);
   on_threads(1, [&](int) { expect_a_job(*sockets_bootstrap(id, 0, 1, 30)); });
 }
+
+#ifndef __SANITIZE_THREAD__  // which allows a fork of several threads none
+TEST(UniqueIds, OfAForkAreItsOwnAndLeaveItsParentsAlone) {
+  const UniqueId id = unique_id();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      const UniqueId own = unique_id();
+      const auto job = sockets_bootstrap(own, 0, 1, 30);
+      std::exit(job->size() == 1 ? 0 : 1);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "the fork: %s\n", error.what());
+      std::exit(2);
+    }
+  }
+  int status = -1;
+  const auto start = Clock::now();
+  while (::waitpid(child, &status, WNOHANG) == 0 && seconds_since(start) < 30) ::usleep(1000);
+  EXPECT_EQ(status, 0) << "the fork ended wrongly, or hung (-1)";
+  if (status == -1) ::kill(child, SIGKILL);
+  const auto outcomes = on_threads(2, [&](int rank) { expect_a_job(*sockets_bootstrap(id, rank, 2, 30)); });
+  for (const Outcome& outcome : outcomes) EXPECT_FALSE(outcome.code.has_value()) << outcome.message;
+}
+#endif
 #endif
 
 /// A copy of this program that runs Spawned.*, with `variables` in its environment.
