@@ -1,5 +1,7 @@
 #include "collectives/crew.hpp"
 
+#include <system_error>
+
 #include "kernels/block_host.hpp"
 
 namespace tutti {
@@ -16,8 +18,17 @@ Crew::~Crew() {
   for (std::thread& hand : hands_) hand.join();
 }
 
+bool Crew::has_threads_for(int blocks) {
+  if (blocks > threads_) return false;
+  try {
+    for (int b = static_cast<int>(hands_.size()) + 1; b < threads_; ++b) hands_.emplace_back([this, b] { serve(b); });
+  } catch (const std::system_error&) {
+    threads_ = static_cast<int>(hands_.size()) + 1;
+  }
+  return blocks <= threads_;
+}
+
 void Crew::run(int blocks, const std::function<void(int)>& work) {
-  for (int b = static_cast<int>(hands_.size()) + 1; b < threads_; ++b) hands_.emplace_back([this, b] { serve(b); });
   work_ = &work;
   blocks_ = blocks;
   busy_.store(static_cast<int>(hands_.size()), std::memory_order_relaxed);

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// One thread at a time calls run(). The threads are made at the first call, and sleep a little after the last.
+/// One thread at a time calls it. The threads are made when first wanted, and sleep a little after the last.
 class Crew {
  public:
   /// `threads`: how many run blocks at once, the caller's included.
@@ -17,15 +17,17 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  int threads() const { return threads_; }
-  /// Runs work(0) .. work(blocks - 1) at once and returns when all have ended: work(0) on the caller, blocks <=
-  /// threads().
+  /// Whether so many blocks can run at once. Makes the threads that are lacking; from when the system gives no more on
+  /// there are only those that it gave.
+  bool has_threads_for(int blocks);
+  /// Runs work(0) .. work(blocks - 1) at once and returns when all have ended: work(0) on the caller. After
+  /// has_threads_for(blocks).
   void run(int blocks, const std::function<void(int)>& work);
 
  private:
   void serve(int block);
 
-  const int threads_;
+  int threads_;
   std::vector<std::thread> hands_;
   // Written by run() before it releases call_, which hands acquire.
   const std::function<void(int)>* work_ = nullptr;

@@ -57,7 +57,7 @@ void Progress::remove(Launches* launches) {
   std::erase(all_, launches);
 }
 
-void Progress::run(Launches& launches, const Kernel kernel, const Call& call, int blocks, const StorePolicy& stores,
+void Progress::run(Launches& launches, Kernel kernel, const Call& call, int blocks, const StorePolicy& stores,
                    int chain) {
   const Driving driving(*this);
   if (pending_ == 0 && blocks == 1) {
@@ -78,7 +78,7 @@ void Progress::run(Launches& launches, const Kernel kernel, const Call& call, in
   launch->blocks = blocks;
   launch->stores = stores;
   launch->chain = chain;
-  if (pending_ == 0 && blocks <= crew_.threads()) return run_alone(launches, *launch);
+  if (pending_ == 0 && crew_.has_threads_for(blocks)) return run_alone(launches, *launch);
   queue(launches, launch);
   drive_until_done(std::span(&launch, 1));
 }

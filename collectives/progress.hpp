@@ -65,9 +65,8 @@ class Progress {
   void add(Launches* launches);
   void remove(Launches* launches);
 
-  int threads() const { return crew_.threads(); }
   /// Runs one launch to its end, on the calling thread; if nothing else is pending, its blocks on the crew's too.
-  void run(Launches& launches, const Kernel kernel, const Call& call, int blocks, const StorePolicy& stores, int chain);
+  void run(Launches& launches, Kernel kernel, const Call& call, int blocks, const StorePolicy& stores, int chain);
   /// Queues launches; they run while somebody waits, and on the worker otherwise.
   void start(Launches& launches, std::span<const std::shared_ptr<Launch>> batch);
   /// Drives until all of `batch` are done.
