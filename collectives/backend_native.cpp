@@ -105,20 +105,20 @@ class NativeOperation : public detail::Operation {
 NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, const CommunicatorOptions& options)
     : session_(*communicator.session),
       members_(communicator.members),
-      everyone_(set_of(members_)),
       options_(options),
       launches_(team_, 1 + 2 * communicator.bootstrap->size(), [this](const Launch& launch) { return ended(launch); }),
       cache_bytes_(last_level_cache()) {
   Bootstrap& bootstrap = *communicator.bootstrap;
+  const int ranks = bootstrap.size();
+  if (ranks > kMaxRanks)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("communicator: {} ranks; native serves at most {}", ranks, kMaxRanks));
+  everyone_ = set_of(members_);
   options_ = bootstrap.all_gather(options)[0];
   if (options_.blocks < 0 || options_.blocks > kMostBlocks)
     throw Error(
         ErrorCode::invalid_argument,
         fmt::format("communicator: blocks is {}; use 1 to {}, or 0 for as many as help", options_.blocks, kMostBlocks));
-  const int ranks = bootstrap.size();
-  if (ranks > kMaxRanks)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("communicator: {} ranks; native serves at most {}", ranks, kMaxRanks));
 
   team_.layout =
       layout_of(geometry_for(ranks, std::max(options_.blocks, session_.threads), std::max(options_.blocks, 1)));

@@ -38,7 +38,7 @@ class NativeBackend : public Backend {
 
   detail::SessionState& session_;
   std::vector<int> members_;  ///< the session's rank of each rank
-  RankSet everyone_;          ///< of them
+  RankSet everyone_ = 0;      ///< of them
   CommunicatorOptions options_;
   std::shared_ptr<SharedSegment> arena_;
   Team team_;

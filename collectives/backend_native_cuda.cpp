@@ -24,12 +24,15 @@ struct DeviceSegmentOwner : detail::SegmentOwner {
                      std::shared_ptr<SharedSegment> memory, int at)
       : table(segments), device(std::move(session)), segment(std::move(memory)), index(at) {}
   ~DeviceSegmentOwner() override {
-    table.remove(index);
-    segment.reset();
     try {
       device->withdraw(index);
-      device->close_if_idle();
     } catch (const Error&) {  // the device is beyond help; the next call says so
+    }
+    table.remove(index);  // only now: another thread may enter its own under the index from here on
+    segment.reset();
+    try {
+      device->close_if_idle();
+    } catch (const Error&) {
     }
   }
   SegmentTable& table;
@@ -88,13 +91,13 @@ class CudaOperation : public detail::Operation {
 NativeCudaBackend::NativeCudaBackend(const detail::CommunicatorState& communicator, const CommunicatorOptions& options)
     : session_(*communicator.session),
       members_(communicator.members),
-      everyone_(set_of(members_)),
       device_(session_.device),
       options_(communicator.bootstrap->all_gather(options)[0]) {
   const OnDevice current(device_->device());
   const detail::BesideCaptures beside;
   drop_what_graphs_kept();
   team_ = std::make_shared<CudaTeam>(communicator, options_);
+  everyone_ = set_of(members_);  // the team refuses more ranks than a set holds
 }
 
 Plan NativeCudaBackend::plan_for(const Request& request) const {

@@ -47,7 +47,7 @@ class NativeCudaBackend : public Backend {
 
   detail::SessionState& session_;
   std::vector<int> members_;  ///< the session's rank of each rank
-  RankSet everyone_;          ///< of them
+  RankSet everyone_ = 0;      ///< of them
   std::shared_ptr<detail::DeviceSession> device_;
   CommunicatorOptions options_;
   std::shared_ptr<CudaTeam> team_;

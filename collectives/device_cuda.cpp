@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "collectives/geometry_cuda.hpp"
 #include "collectives/streams_cuda.hpp"
@@ -141,10 +142,8 @@ void DeviceSession::publish(int segment, char* const* bases) {
 void DeviceSession::withdraw(int segment) {
   const OnDevice current(device());
   const BesideCaptures beside;
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_busy()) return retired_segments_.push_back(segment);
-  }
+  const std::lock_guard lock(mutex_);
+  if (is_busy()) return retired_segments_.push_back(segment);
   publish(segment, std::vector<char*>(static_cast<std::size_t>(session_ranks_)).data());
 }
 
@@ -207,13 +206,10 @@ void DeviceSession::expect_idle(Bootstrap& bootstrap, std::span<const int> membe
 
 void DeviceSession::close_retired() {
   retired_.close();
-  std::vector<int> segments;
-  {
-    const std::lock_guard lock(mutex_);
-    segments.swap(retired_segments_);
-    std::erase_if(mappings_, [](const auto& entry) { return entry.second.expired(); });
-  }
-  for (const int segment : segments)
+  // Held to the end: whoever finds nothing retired may enter another segment in a row that was.
+  const std::lock_guard lock(mutex_);
+  std::erase_if(mappings_, [](const auto& entry) { return entry.second.expired(); });
+  for (const int segment : std::exchange(retired_segments_, {}))
     publish(segment, std::vector<char*>(static_cast<std::size_t>(session_ranks_)).data());
 }
 

@@ -95,7 +95,8 @@ class DeviceSession {
   char* const* segments() const { return segments_; }
   /// Enters where `segment` is mapped here, of every rank.
   void publish(int segment, char* const* bases);
-  /// Clears that: at once, or if a call is in flight, which may still look it up, with what is put aside.
+  /// Clears that: at once, or if a call is in flight, which may still look it up, with what is put aside. To be called
+  /// before the index is free for another segment.
   void withdraw(int segment);
   /// Closes what is put aside now if no call of this rank is in flight, so that peers may free what is theirs.
   void close_if_idle();

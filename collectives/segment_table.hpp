@@ -23,8 +23,8 @@ inline RankSet set_of(std::span<const int> ranks) {
 
 /// A segment may belong to some of the ranks; others may use its index for another.
 ///
-/// Threads may look up, add and remove at the same time. Kernels read `bases` without a lock: a row is written while no
-/// kernel can resolve it, so added before a call can name it, removed under the driver's lock.
+/// One thread at a time adds; others may look up and remove meanwhile. Kernels read `bases` without a lock: a row is
+/// written while no kernel can resolve it, so added before a call can name it, removed under the driver's lock.
 class SegmentTable {
  public:
   explicit SegmentTable(int ranks)

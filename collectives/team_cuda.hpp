@@ -21,7 +21,6 @@ class CudaTeam {
 
   const Team& team() const { return team_; }
   const Reports& reports() const { return reports_; }
-  const detail::Blocks& blocks() const { return blocks_; }
   Chains& chains() { return chains_; }
   int ranks() const { return team_.layout.geometry.ranks; }
 

@@ -294,6 +294,22 @@ TEST(ARankThatSkipsACall, IsFoundAndNamed) {
   }
 }
 
+TEST(MoreRanksThanNativeServes, AreToldSoOnEachOfThem) {
+  constexpr int kRanks = 65;
+  std::vector<Outcome> outcomes(kRanks);
+  test::on_threads(
+      kRanks,
+      [&](Session& session) {
+        outcomes[static_cast<std::size_t>(session.rank())] = outcome_of([&] { session.communicator(); });
+      },
+      kLong);
+  for (std::size_t r = 0; r < outcomes.size(); ++r) {
+    EXPECT_TRUE(outcomes[r].threw) << "rank " << r << " got no error";
+    EXPECT_EQ(outcomes[r].code, ErrorCode::unsupported) << "rank " << r;
+    EXPECT_TRUE(holds(outcomes[r].what, "65 ranks; native serves at most 64")) << outcomes[r].what;
+  }
+}
+
 TEST(ADestroyedBuffer, IsAnErrorOnEveryRank) {
   const auto outcomes = failures(3, kLong, [](Session& session, Communicator& comm) {
     constexpr std::size_t kCount = 50000;
