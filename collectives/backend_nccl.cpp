@@ -469,7 +469,7 @@ std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NcclBackend::allocate(Bo
 
 std::shared_ptr<detail::SegmentOwner> NcclBackend::register_memory(Bootstrap& bootstrap, void* memory,
                                                                    std::size_t bytes) {
-  throw_if_failed();
+  detail::together(bootstrap, [&] { throw_if_failed(); });  // one rank may know before the others
   const OnDevice current(device_->device());
   const detail::BesideCaptures beside;
   void* handle = nullptr;
