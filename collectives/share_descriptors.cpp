@@ -3,13 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -19,11 +17,10 @@
 #include "collectives/agree.hpp"
 #include "collectives/deadline.hpp"
 #include "collectives/error.hpp"
+#include "collectives/token.hpp"
 
 namespace tutti {
 namespace {
-
-using Token = std::array<std::uint8_t, 16>;
 
 /// Where a rank listens, and what a message to it must hold.
 struct Address {
@@ -50,10 +47,11 @@ class Exchange {
         heard_(received_.size()) {}
 
   std::string listen(Address& mine) {
-    if (::getrandom(mine.token.data(), mine.token.size(), 0) != static_cast<ssize_t>(mine.token.size())) {
-      return because("getrandom");
+    try {
+      token_ = mine.token = random_token();
+    } catch (const Error& error) {
+      return error.what();
     }
-    token_ = mine.token;
     listener_ = Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (listener_.get() < 0) return because("cannot make a Unix socket (ulimit -n)");
     sockaddr_un any{};
