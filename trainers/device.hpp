@@ -28,8 +28,8 @@ class Device {
   /// What a collective on this device's memory takes as its options, so that it runs in the device's order.
   virtual Options options() const = 0;
 
-  /// `bytes` zeroed bytes; null for none. It may be released while work that uses it is under way, and must not
-  /// outlive the device.
+  /// `bytes` zeroed bytes; null for none. It may be released while work that uses it is under way in the device's
+  /// order; what a side order uses, only after a join with that. It must not outlive the device.
   virtual std::shared_ptr<void> allocate(std::size_t bytes) = 0;
   virtual void zero(void* to, std::size_t bytes) = 0;
   /// From the host's memory, which may be changed on return.
