@@ -23,7 +23,7 @@ struct SessionState {
   SegmentTable segments;
   int cores;          ///< that this rank has for itself on the CPU
   int threads;        ///< that may run one of its calls there, the same on all ranks
-  Nearness nearness;  ///< used by who drives
+  Nearness nearness;
   Progress progress;
 };
 

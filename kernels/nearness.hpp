@@ -14,15 +14,19 @@ namespace tutti {
 /// costs several times a streaming store; near it is the other way round.
 class Nearness {
  public:
-  /// A look at a line that a peer has written, in nanoseconds, the clock's own time included.
+  /// A look at a line that a peer has written, in nanoseconds, the clock's own time included. Blocks of calls that run
+  /// beside each other may sample at once.
   void sample(std::uint64_t ns) {
     if (ns < kOwnCache || ns > kInterrupted) return;
-    recent_[taken_++ % kWindow] = ns;
-    auto sorted = recent_;
+    const std::size_t before = taken_.fetch_add(1, std::memory_order_relaxed);
+    recent_[before % kWindow].store(ns, std::memory_order_relaxed);
+    if (before + 1 < kWindow) return;
+    std::array<std::uint64_t, kWindow> sorted;
+    for (std::size_t i = 0; i < kWindow; ++i) sorted[i] = recent_[i].load(std::memory_order_relaxed);
     std::nth_element(sorted.begin(), sorted.begin() + kWindow / 2, sorted.end());
-    typical_ns_.store(taken_ < kWindow ? 0 : sorted[kWindow / 2], std::memory_order_relaxed);
+    typical_ns_.store(sorted[kWindow / 2], std::memory_order_relaxed);
   }
-  /// The median of the last samples; 0 while there are too few. Other threads may ask while one samples.
+  /// The median of the last samples; 0 while there are too few.
   std::uint64_t typical_ns() const { return typical_ns_.load(std::memory_order_relaxed); }
   static bool far(std::uint64_t ns) { return ns > kFar; }
 
@@ -31,8 +35,8 @@ class Nearness {
   static constexpr std::uint64_t kOwnCache = 35;       ///< less: written on this core, which says nothing
   static constexpr std::uint64_t kInterrupted = 1000;  ///< more: something else ran meanwhile
   static constexpr std::uint64_t kFar = 110;
-  std::array<std::uint64_t, kWindow> recent_{};
-  std::size_t taken_ = 0;
+  std::array<std::atomic<std::uint64_t>, kWindow> recent_{};
+  std::atomic<std::size_t> taken_ = 0;
   std::atomic<std::uint64_t> typical_ns_ = 0;
 };
 
