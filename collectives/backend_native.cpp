@@ -21,7 +21,7 @@ constexpr int kSlots = 4;  // at least 3, see Geometry
 constexpr std::size_t kMessageSlotBytes = 32 << 10;
 constexpr int kMessageSlots = 4;
 constexpr int kMostBlocks = 4;
-// From so many bytes of all ranks' buffers a second thread pays for the way to it and back, some microseconds: a core
+// A thread for each so many bytes of a rank's larger buffer pays for the way to it and back, some microseconds: a core
 // moves about 10 bytes a nanosecond. An estimate: the machines at hand had no cores to spare.
 constexpr std::size_t kBytesPerThread = 256 << 10;
 constexpr std::size_t kLeastWatched = 16 << 10;  // bytes of all ranks' buffers from which streaming may pay
