@@ -21,8 +21,8 @@ struct SessionState {
   std::shared_ptr<DeviceSession> device;  ///< null: collectives run on the CPU
   bool on_gpu = false;
   SegmentTable segments;
-  int cores;          ///< that this rank has for itself on the CPU
-  int threads;        ///< that may run one of its calls there, the same on all ranks
+  int cores;    ///< that this rank has for itself on the CPU
+  int threads;  ///< that may run one of its calls there, the same on all ranks
   Nearness nearness;
   Progress progress;
 };
