@@ -36,24 +36,16 @@ class MpiBootstrap : public Bootstrap {
                               mine.size()));
     }
     throw_if_failed();
-    // MPI keeps using these if a wait is given up, so they are not the caller's.
-    if (mine_.size() < mine.size()) mine_.resize(mine.size());
-    if (all_.size() < all.size()) all_.resize(all.size());
-    std::copy(mine.begin(), mine.end(), mine_.begin());
-    const int bytes = static_cast<int>(mine.size());
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallgather(mine_.data(), bytes, MPI_BYTE, all_.data(), bytes, MPI_BYTE, world_->get(), &request),
-              "MPI_Iallgather");
-    wait(request, "all_gather");
-    std::copy_n(all_.begin(), all.size(), all.begin());
+    expect_same(mine.size(), "all_gather");
+    exchange(mine, all, "all_gather");
     bytes_ += mine.size();
+    ++exchanges_;
   }
 
   void barrier() override {
     throw_if_failed();
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibarrier(world_->get(), &request), "MPI_Ibarrier");
-    wait(request, "barrier");
+    expect_same(kBarrier, "barrier");  // an exchange between all, so a barrier
+    ++exchanges_;
   }
 
   std::vector<Descriptor> share(int fd) override {
@@ -73,6 +65,34 @@ class MpiBootstrap : public Bootstrap {
   std::uint64_t bytes() const override { return bytes_; }
 
  private:
+  static constexpr std::uint64_t kBarrier = ~std::uint64_t{0};
+
+  /// Throws, on all ranks alike, unless all are in the same exchange, of equal lengths: MPI takes what is shorter for
+  /// what was asked for, and ends the process over what is longer.
+  void expect_same(std::uint64_t bytes, const char* name) {
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
+    exchange(std::as_bytes(std::span(&bytes, 1)), std::as_writable_bytes(std::span(all)), name);
+    const auto text = [](std::uint64_t b) { return b == kBarrier ? "a barrier" : fmt::format("{} bytes", b); };
+    for (std::size_t peer = 1; peer < all.size(); ++peer)
+      if (all[peer] != all[0])
+        throw Error(ErrorCode::mismatch,
+                    fmt::format("bootstrap exchange {}: rank {} brings {}, rank 0 {}: call the same on all ranks",
+                                exchanges_, peer, text(all[peer]), text(all[0])));
+  }
+
+  void exchange(std::span<const std::byte> mine, std::span<std::byte> all, const char* name) {
+    // MPI keeps using these if a wait is given up, so they are not the caller's.
+    if (mine_.size() < mine.size()) mine_.resize(mine.size());
+    if (all_.size() < all.size()) all_.resize(all.size());
+    std::copy(mine.begin(), mine.end(), mine_.begin());
+    const int bytes = static_cast<int>(mine.size());
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallgather(mine_.data(), bytes, MPI_BYTE, all_.data(), bytes, MPI_BYTE, world_->get(), &request),
+              "MPI_Iallgather");
+    wait(request, name);
+    std::copy_n(all_.begin(), all.size(), all.begin());
+  }
+
   void wait(MPI_Request& request, const char* exchange) {
     using namespace std::chrono_literals;
     constexpr auto kLookAround = 50ms;
@@ -99,7 +119,6 @@ class MpiBootstrap : public Bootstrap {
         give_up(ErrorCode::timeout, exchange, fmt::format("waited {} s for all ranks to arrive", timeout_s_));
       }
     }
-    ++exchanges_;
   }
 
   std::vector<int> ended_ranks() const {

@@ -138,7 +138,8 @@ std::string to_string(Description description, std::uint64_t elements) {
   const auto byte = [&](int at) { return static_cast<int>(description >> at & 0xff); };
   const Request request{.collective = static_cast<Collective>(byte(0))};
   std::string text = name_of(request.collective);
-  if (request.collective == Collective::barrier) return text;
+  const std::string by = fmt::format(", by {}", name_of(static_cast<Algorithm>(byte(8))));
+  if (request.collective == Collective::barrier) return text + by;
   text += fmt::format(" {}", name_of(static_cast<DataType>(byte(16))));
   if (request.reduces()) text += fmt::format(" {}", name_of(static_cast<ReduceOp>(byte(24))));
   if (request.is_rooted())
@@ -147,7 +148,7 @@ std::string to_string(Description description, std::uint64_t elements) {
         request.collective == Collective::reduce || request.collective == Collective::gather ? "to" : "from",
         static_cast<int>(description >> 32 & 0xffff) - 1);
   text += fmt::format(", {} elements", elements);
-  if (!request.is_message()) text += fmt::format(", by {}", name_of(static_cast<Algorithm>(byte(8))));
+  if (!request.is_message()) text += by;
   return text;
 }
 

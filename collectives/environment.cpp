@@ -40,11 +40,19 @@ void let_rank_0_speak() {
   if (launched_rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
+int threads_asked_for() {
+  const char* const text = std::getenv("TUTTI_THREADS");
+  if (!text || !*text) return 0;
+  if (text[0] >= '1' && text[0] <= '0' + kMostThreads && !text[1]) return text[0] - '0';
+  throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_THREADS is '{}': give 1 to {}", text, kMostThreads));
+}
+
 std::string environment_fault() {
   BackendKind backend = BackendKind::native;
   try {
     backend = default_backend();
     default_timeout_s();
+    threads_asked_for();
   } catch (const Error& error) {
     return error.what();
   }

@@ -11,8 +11,13 @@ int launched_rank();
 /// ends the job as soon as one process leaves with a failure, which would cut rank 0 short.
 void let_rank_0_speak();
 
-/// Why a session cannot be with what TUTTI_BACKEND, TUTTI_TIMEOUT and TUTTI_DEVICE hold here: one line that says what
-/// to do; empty if it may. Local, starts nothing, never throws.
+/// The most threads that run one call of a rank.
+inline constexpr int kMostThreads = 4;
+/// TUTTI_THREADS, or 0 if it is not set. Throws ErrorCode::invalid_argument if it makes no sense.
+int threads_asked_for();
+
+/// Why a session cannot be with what TUTTI_BACKEND, TUTTI_TIMEOUT, TUTTI_THREADS and TUTTI_DEVICE hold here: one line
+/// that says what to do; empty if it may. Local, starts nothing, never throws.
 std::string environment_fault();
 
 /// Why sessions of the native backend run on the CPU here, in a few words: no CUDA in this build, no driver, or what

@@ -2,7 +2,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <numeric>
 #include <thread>
@@ -15,16 +14,6 @@
 
 namespace tutti {
 namespace {
-
-constexpr int kMostThreads = 4;
-
-/// TUTTI_THREADS, or 0 if it is not set.
-int threads_asked_for() {
-  const char* const text = std::getenv("TUTTI_THREADS");
-  if (!text || !*text) return 0;
-  if (text[0] >= '1' && text[0] <= '0' + kMostThreads && !text[1]) return text[0] - '0';
-  throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_THREADS is '{}': give 1 to {}", text, kMostThreads));
-}
 
 /// What this rank's options and environment ask for. Where they make no sense, `trouble` says so, and all ranks are to
 /// hear of it: until then the others wait for this one.

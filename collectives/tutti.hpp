@@ -58,7 +58,9 @@ struct Options {
 
 struct SessionOptions {
   BackendKind backend = BackendKind::automatic;
-  double timeout_s = 0;  ///< bound of every wait; 0: TUTTI_TIMEOUT (seconds) if set, else 600
+  /// Bound of every wait in a call; 0: TUTTI_TIMEOUT (seconds) if set, else 600. Where ranks meet to set something up
+  /// (a session, a communicator, memory) they wait twice as long for one that comes from a wait of its own.
+  double timeout_s = 0;
   /// Threads that run one large call on the CPU, 1 to 4; the least of all ranks holds. 0: TUTTI_THREADS if set, else as
   /// many as there are cores for each rank.
   int threads = 0;
