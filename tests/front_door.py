@@ -357,7 +357,8 @@ class FrontDoor(unittest.TestCase):
             if entry.isdigit() and alive(entry):
                 try:
                     if os.getsid(int(entry)) == session:
-                        found.append(pathlib.Path("/proc", entry, "cmdline").read_text().replace("\0", " "))
+                        command = pathlib.Path("/proc", entry, "cmdline").read_text().replace("\0", " ")
+                        found += [command] if command else []  # one that has ended meanwhile has none
                 except OSError:
                     pass
         return found
