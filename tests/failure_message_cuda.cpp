@@ -41,10 +41,10 @@ class FailureRecords : public testing::Test {
 TEST_F(FailureRecords, OfATimeOutNameEveryAbsentRankAndWhatItLastSaid) {
   at(1, 0, WaitFailure::timeout);
   at(1, 3, WaitFailure::timeout).their_number = 0;
-  expect(
-      ErrorCode::timeout,
-      "rank 1, call 7 (barrier, by direct): ranks 0 and 3's arrival did not come within 2 s (count 1 wanted, 0 seen of rank 0); "
-      "rank 0 was last in collective call 5 (barrier, by direct); rank 3 has not called any collective");
+  expect(ErrorCode::timeout,
+         "rank 1, call 7 (barrier, by direct): ranks 0 and 3's arrival did not come within 2 s (count 1 wanted, 0 seen "
+         "of rank 0); "
+         "rank 0 was last in collective call 5 (barrier, by direct); rank 3 has not called any collective");
 }
 
 TEST_F(FailureRecords, OfAMessageNameItsPeer) {
@@ -63,7 +63,8 @@ TEST_F(FailureRecords, OfPacketsSayPacket) {
 TEST_F(FailureRecords, OfAMismatchExplainMoreThanTimeOuts) {
   at(0, 0, WaitFailure::timeout);
   at(1, 2, WaitFailure::mismatch).their_number = 6;
-  expect(ErrorCode::mismatch, "rank 1, call 7 (barrier, by direct): rank 2 called (its call 6) barrier, by direct instead");
+  expect(ErrorCode::mismatch,
+         "rank 1, call 7 (barrier, by direct): rank 2 called (its call 6) barrier, by direct instead");
 }
 
 TEST_F(FailureRecords, TellAPeerThatFailedFromAnotherCallThatFailedHere) {
