@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 
 #include "collectives/call_for.hpp"
 #include "collectives/failure_message_cuda.hpp"
@@ -204,12 +205,28 @@ std::shared_ptr<detail::Operation> NativeCudaBackend::start_group(std::span<cons
 void NativeCudaBackend::throw_if_failed() {
   // Written by a kernel at any time, and released after its record.
   const Reports& reports = team_->reports();
+  const std::lock_guard lock(mutex_);
   if (!error_ && std::atomic_ref(*reports.failed).load(std::memory_order_acquire) != 0) {
     const auto count = static_cast<std::size_t>(team().layout.geometry.blocks) * static_cast<std::size_t>(ranks());
     error_ = std::make_shared<const Error>(
         explain(std::span(reports.records, count), team().rank, ranks(), device_->timeout()));
   }
   if (error_) throw *error_;
+}
+
+void NativeCudaBackend::abort(const Error& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::make_shared<const Error>(why);
+  }
+  if (ranks() == 1 || !is_busy()) return;  // peers that are behind may still end their calls well
+  const OnDevice current(device_->device());
+  const detail::BesideCaptures beside;
+  const std::uint64_t failed = 1;
+  check_cuda(cudaMemcpyAsync(team().arena + team().layout.board + offsetof(Board, failed), &failed, sizeof failed,
+                             cudaMemcpyHostToDevice, device_->quiet()),
+             "cudaMemcpyAsync");
+  check_cuda(cudaStreamSynchronize(device_->quiet()), "cudaStreamSynchronize");
 }
 
 Choice NativeCudaBackend::choice(const Request& request) const {

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -29,8 +30,13 @@ class NativeCudaBackend : public Backend {
   std::shared_ptr<detail::SegmentOwner> register_memory(Bootstrap& bootstrap, void* memory, std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override { device_->copy(to, from, bytes); }
 
-  /// Throws if a kernel of this communicator has failed.
+  /// Throws if a kernel of this communicator has failed. May be called by any thread.
   void throw_if_failed();
+  /// Whether a call of the session is in flight on this rank. May be called by any thread.
+  bool is_busy() const { return device_->is_busy(); }
+  /// Fails the communicator, with `why` for every later call: kernels that wait for a peer end, and tell the peers.
+  /// Returns at once. May be called by any thread.
+  void abort(const Error& why);
 
  private:
   const Team& team() const { return team_->team(); }
@@ -51,9 +57,10 @@ class NativeCudaBackend : public Backend {
   std::shared_ptr<detail::DeviceSession> device_;
   CommunicatorOptions options_;
   std::shared_ptr<CudaTeam> team_;
-  unsigned long long kept_with_ = 0;  ///< the newest capture whose graph keeps the team
-  std::uint64_t calls_ = 0;           ///< collectives so far
-  std::shared_ptr<const Error> error_;
+  unsigned long long kept_with_ = 0;    ///< the newest capture whose graph keeps the team
+  std::uint64_t calls_ = 0;             ///< collectives so far
+  std::mutex mutex_;                    // of what follows
+  std::shared_ptr<const Error> error_;  ///< set once
 };
 
 }  // namespace tutti

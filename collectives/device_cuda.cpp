@@ -143,7 +143,7 @@ void DeviceSession::withdraw(int segment) {
   const OnDevice current(device());
   const BesideCaptures beside;
   const std::lock_guard lock(mutex_);
-  if (is_busy()) return retired_segments_.push_back(segment);
+  if (is_any_pending()) return retired_segments_.push_back(segment);
   publish(segment, std::vector<char*>(static_cast<std::size_t>(session_ranks_)).data());
 }
 
@@ -152,7 +152,7 @@ void DeviceSession::close_if_idle() {
   const BesideCaptures beside;
   {
     const std::lock_guard lock(mutex_);
-    if (is_busy()) return;
+    if (is_any_pending()) return;
   }
   close_retired();
 }
@@ -177,6 +177,13 @@ void DeviceSession::drop_end(cudaEvent_t end) {
 }
 
 bool DeviceSession::is_busy() {
+  const OnDevice current(device());
+  const BesideCaptures beside;
+  const std::lock_guard lock(mutex_);
+  return is_any_pending();
+}
+
+bool DeviceSession::is_any_pending() {
   for (const cudaEvent_t end : ends_) {
     const cudaError_t result = cudaEventQuery(end);
     if (result != cudaErrorNotReady) {
@@ -194,7 +201,7 @@ void DeviceSession::expect_idle(Bootstrap& bootstrap, std::span<const int> membe
   const BesideCaptures beside;
   together(bootstrap, [&] {
     const std::lock_guard lock(mutex_);
-    if (is_busy())
+    if (is_any_pending())
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("{} while a call is in flight on GPU {}; first wait for its handle, or synchronise its "
                               "stream, on every rank",

@@ -104,6 +104,8 @@ class DeviceSession {
   /// An event for the end of the newest call of some order; until `drop_end`, a call is in flight while it is pending.
   cudaEvent_t make_end();
   void drop_end(cudaEvent_t end);
+  /// Whether a call of this rank is in flight. May be called by any thread.
+  bool is_busy();
   /// Throws ErrorCode::invalid_argument, alike on all ranks, if a call of the session is in flight on any; `what` names
   /// what needs that none is. Then closes and frees what is put aside. `members` has the session's rank of each rank of
   /// `bootstrap`. Collective.
@@ -117,7 +119,7 @@ class DeviceSession {
   std::uint64_t next_serial() { return ++serial_; }
 
  private:
-  bool is_busy();  ///< under the mutex
+  bool is_any_pending();  ///< of the ends; under the mutex
   void close_retired();
   void release();
 

@@ -21,11 +21,13 @@ constexpr int kMostDevices = 16;
 struct Visible {
   int count;
   int error;
+  int wanted;  ///< the number of the one it asks for, or -1
   GpuId devices[kMostDevices];
 };
 
-Visible look() {
+Visible look(int wanted) {
   Visible visible{};
+  visible.wanted = wanted;
   int count = 0;  // stays untouched without a driver
   visible.error = cudaGetDeviceCount(&count);
   if (visible.error != cudaSuccess) {
@@ -45,7 +47,7 @@ Visible look() {
 
 /// What all ranks see and take. By UUID throughout: numbers differ between processes that see other devices.
 struct World {
-  explicit World(Bootstrap& bootstrap) : seen(bootstrap.all_gather(look())) {
+  World(Bootstrap& bootstrap, int wanted) : seen(bootstrap.all_gather(look(wanted))) {
     for (const Visible& each : seen) lists.emplace_back(each.devices, each.devices + each.count);
   }
   /// Why some rank has no GPU at all; empty if each can have one, be it not its own.
@@ -55,10 +57,16 @@ struct World {
         return fmt::format("rank {} found no usable GPU: {}", r,
                            cudaGetErrorString(static_cast<cudaError_t>(seen[r].error)));
       if (seen[r].count == 0) return fmt::format("rank {} sees no GPU", r);
+      if (seen[r].wanted >= seen[r].count)
+        return fmt::format("rank {} asks for GPU {} and sees {}, numbered from 0", r, seen[r].wanted, seen[r].count);
     }
     return {};
   }
-  void place() { placed = place_ranks(lists); }
+  void place() {
+    placed = place_ranks(lists);
+    for (std::size_t r = 0; r < seen.size(); ++r)
+      if (seen[r].wanted >= 0) placed[r] = seen[r].wanted;
+  }
   const GpuId& gpu(int rank) const {
     const auto r = static_cast<std::size_t>(rank);
     return lists[r][static_cast<std::size_t>(placed[r])];
@@ -145,15 +153,15 @@ detail::DevicePlan plan_of(Bootstrap& bootstrap, const World& world, BackendKind
 }  // namespace
 
 std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, BackendKind backend,
-                                                      std::chrono::nanoseconds timeout) {
-  const DeviceWish wish = agreed_device_wish(bootstrap, backend);
+                                                      std::chrono::nanoseconds timeout, int gpu) {
+  const DeviceWish wish = agreed_device_wish(bootstrap, backend, gpu);
   if (wish == DeviceWish::cpu) return nullptr;
 
   // Sends and receives run beside each other on streams of their own; with the default of 8 queues, one stream's kernel
   // could wait behind another's. Read when the process first uses its GPU; ranks may be threads.
   static const int ignored = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   (void)ignored;
-  World world(bootstrap);
+  World world(bootstrap, gpu);
   std::string why_not = world.lack();
   if (why_not.empty()) {
     world.place();

@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-DeviceWish agreed_device_wish(Bootstrap& bootstrap, BackendKind backend) {
+DeviceWish agreed_device_wish(Bootstrap& bootstrap, BackendKind backend, int gpu) {
   const char* const asked = std::getenv("TUTTI_DEVICE");
   const std::string_view name = asked ? asked : "";
   DeviceWish wish = DeviceWish::unset;
@@ -33,6 +33,14 @@ DeviceWish agreed_device_wish(Bootstrap& bootstrap, BackendKind backend) {
                   fmt::format("TUTTI_DEVICE differs between ranks 0 and {}; give all the same", r));
   if (wish == DeviceWish::cpu && backend == BackendKind::nccl)
     throw Error(ErrorCode::unsupported, "backend nccl needs GPUs, but TUTTI_DEVICE is cpu; use native or mpi there");
+  const std::vector<int> gpus = bootstrap.all_gather(gpu);
+  for (std::size_t r = 0; r < gpus.size(); ++r) {
+    if (gpus[r] < 0) continue;
+    if (wish == DeviceWish::cpu)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("rank {} asks for GPU {}, but TUTTI_DEVICE is cpu; unset it", r, gpus[r]));
+    wish = DeviceWish::named;
+  }
   return wish;
 }
 
@@ -40,6 +48,7 @@ std::shared_ptr<detail::DeviceSession> without_gpu(Bootstrap& bootstrap, Backend
                                                    const std::string& why_not) {
   if (backend == BackendKind::nccl)
     throw Error(ErrorCode::unsupported, fmt::format("backend nccl: {}. native and mpi run on the CPU", why_not));
+  if (wish == DeviceWish::named) throw Error(ErrorCode::unsupported, why_not);
   if (wish == DeviceWish::gpu) throw Error(ErrorCode::unsupported, why_not + ". TUTTI_DEVICE=cpu runs on the CPU");
   if (wish == DeviceWish::automatic && bootstrap.rank() == 0)
     std::fprintf(stderr, "tutti: running on the CPU: %s\n", why_not.c_str());

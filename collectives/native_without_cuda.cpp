@@ -6,8 +6,8 @@
 namespace tutti {
 
 std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, BackendKind backend,
-                                                      std::chrono::nanoseconds) {
-  const DeviceWish wish = agreed_device_wish(bootstrap, backend);
+                                                      std::chrono::nanoseconds, int gpu) {
+  const DeviceWish wish = agreed_device_wish(bootstrap, backend, gpu);
   if (wish == DeviceWish::cpu) return nullptr;
   return without_gpu(bootstrap, backend, wish, lack_of_gpu() + "; build it where nvcc is found");
 }

@@ -12,6 +12,9 @@ namespace tutti::detail {
 
 class DeviceSession;
 
+/// Bound of an exchange of the bootstrap: a peer may come late from a wait of its own that ran out.
+double exchange_timeout_s(const SessionOptions& options);
+
 struct SessionState {
   SessionState(std::unique_ptr<Bootstrap> bootstrap, const SessionOptions& options);
 

@@ -64,6 +64,9 @@ struct SessionOptions {
   /// Threads that run one large call on the CPU, 1 to 4; the least of all ranks holds. 0: TUTTI_THREADS if set, else as
   /// many as there are cores for each rank.
   int threads = 0;
+  /// The GPU of this rank by its number in this process; the rank then must have a GPU. -1: tutti places the ranks, so
+  /// that as few as can be share one.
+  int gpu = -1;
 };
 
 /// Properties of a communicator that its creator may fix; rank 0's values hold for all ranks.

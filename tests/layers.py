@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "tests": r"(kernels|collectives|trainers|bench|tests)/",
 }
 SOURCE = re.compile(r"\.(hpp|cpp|inl|h|c|cuh|cu)$")
-CUDA_FILE = re.compile(r"(\.cuh?|_cuda\.\w+)$|^collectives/[^/]*nccl[^/]*$|^tests/emulator/")
+CUDA_FILE = re.compile(r"(\.cuh?|_cuda\.\w+)$|^collectives/([^/]*nccl[^/]*$|nccl_interface/)|^tests/emulator/")
 CUDA_NAME = re.compile(
     r"\b(cuda[A-Z]\w*|cu[A-Z][a-z]\w*\s*\(|CUDA_\w+|cublas\w+|nccl[A-Z]\w*|__global__|__shared__|__syncthreads|threadIdx|blockIdx)"
     r"|<<<|#\s*include\s*[<\"](cuda|cublas|nccl|nvtx3)")
@@ -112,6 +112,7 @@ CLEAN = {
     "collectives/bootstrap_mpi.cpp": "#include <mpi.h>\nvoid f() { MPI_Init(nullptr, nullptr); }\n",
     "collectives/memory_cuda.cpp": "#include <cuda_runtime.h>\nvoid f() { cudaFree(nullptr); }\n",
     "collectives/nccl_backend.cpp": "void f() { ncclGroupStart(); }\n",
+    "collectives/nccl_interface/group.cpp": "ncclResult_t ncclGroupStart() { return ncclSuccess; }\n",
     "trainers/mlp.cpp": '#include "collectives/tutti.hpp"\n#include "trainers/mlp.hpp"\nint cut_mpi_like = 0;\n',
     "bench/table.cpp": '#include "trainers/mlp.hpp"\n#include "kernels/ring.hpp"\n',
     "tests/ring_test.cpp": '#include "bench/table.hpp"\n#include "tests/inputs.hpp"\n',
@@ -130,6 +131,7 @@ PLANTED = [
     ("collectives/a.cpp", "int f() { return cudaDeviceSynchronize(); }\n", "name CUDA"),
     ("collectives/a.cpp", "#include <cuda_runtime.h>\n", "name CUDA"),
     ("trainers/a.cpp", "void f() { ncclGroupStart(); }\n", "name CUDA"),
+    ("collectives/interface/nccl.cpp", "void f() { ncclGroupStart(); }\n", "name CUDA"),
     ("kernels/a.hpp", "__global__ void f();\n", "name CUDA"),
     ("kernels/a.hpp", "__device__ void f();\n", "qualifiers are named only"),
     ("kernels/a.cuh", 'inline void f() { asm volatile("membar.sys;"); }\n', "inline assembly"),

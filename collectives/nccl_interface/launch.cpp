@@ -1,0 +1,172 @@
+#include "collectives/nccl_interface/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "collectives/streams_cuda.hpp"
+#include "kernels/launch_cuda.hpp"
+
+namespace tutti::nccl_interface {
+namespace {
+
+using detail::BesideCaptures;
+using detail::OnDevice;
+
+/// tutti waits for calls on its null stream; this name of the default stream means the same stream without that.
+cudaStream_t stream_of(const Call& call) {
+  return call.request.stream ? static_cast<cudaStream_t>(call.request.stream) : cudaStreamLegacy;
+}
+
+void copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  if (to != from) check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
+}
+
+/// The streams of one communicator's part of a group, joined into the first of them.
+class Streams {
+ public:
+  explicit Streams(std::span<Call* const> calls) {
+    for (const Call* const call : calls)
+      if (std::find(all_.begin(), all_.end(), stream_of(*call)) == all_.end()) all_.push_back(stream_of(*call));
+  }
+  cudaStream_t first() const { return all_.front(); }
+  void join() const {
+    for (std::size_t i = 1; i < all_.size(); ++i) order(all_[i], all_[0]);
+  }
+  void leave() const {
+    for (std::size_t i = 1; i < all_.size(); ++i) order(all_[0], all_[i]);
+  }
+
+ private:
+  static void order(cudaStream_t before, cudaStream_t after) {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    cudaError_t result = cudaEventRecord(event, before);
+    if (result == cudaSuccess) result = cudaStreamWaitEvent(after, event, 0);
+    cudaEventDestroy(event);  // freed once it is past
+    check(result, "ordering two streams");
+  }
+  std::vector<cudaStream_t> all_;
+};
+
+void reserve_scratch(ncclComm& communicator, Call& call) {
+  if (!call.scaling) return;
+  const Request& request = call.request;
+  // What the collective writes may hold its input before: of an all-reduce, and at a reduce's root.
+  if (request.collective == Collective::all_reduce ||
+      (request.collective == Collective::reduce && request.peer == communicator.rank()))
+    call.scaled = request.out;
+  else
+    call.scaled =
+        communicator.scratch.reserve(request.bytes_in(static_cast<std::size_t>(communicator.size())), stream_of(call));
+}
+
+void launch_collective(ncclComm& communicator, const Call& call, cudaStream_t stream) {
+  Request request = call.request;
+  request.stream = stream;
+  if (request.collective == Collective::broadcast) {
+    // tutti's is in place.
+    const bool sends = request.peer == communicator.rank();
+    if (sends && !request.out) request.out = const_cast<void*>(request.in);
+    if (sends) copy(request.out, request.in, request.bytes(), stream);
+    request.in = request.out;
+  }
+  const bool in_scratch = call.scaled && call.scaled != request.out;
+  if (in_scratch) communicator.scratch.begin(stream);
+  if (call.scaling) {
+    const auto ranks = static_cast<std::size_t>(communicator.size());
+    scale(*call.scaling, request.in, call.scaled, request.bytes_in(ranks) / size_of(request.type), stream);
+    request.in = call.scaled;
+  }
+  communicator.backend().run_group({&request, 1});
+  if (in_scratch) communicator.scratch.end(stream);
+}
+
+/// A rank has no connection with itself: the k-th send to it is copied to the k-th receive.
+void copy_to_self(std::span<const Request> sends, std::span<const Request> receives, cudaStream_t stream) {
+  for (std::size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {
+    if (i >= sends.size() || i >= receives.size())
+      throw Refusal(ncclInvalidUsage,
+                    fmt::format("a group has {} sends of this rank to itself and {} receives; it needs as many",
+                                sends.size(), receives.size()));
+    if (sends[i].count != receives[i].count || sends[i].type != receives[i].type)
+      throw Refusal(ncclInvalidUsage,
+                    fmt::format("a send of {} {} to the own rank meets a receive of {} {}", sends[i].count,
+                                name_of(sends[i].type), receives[i].count, name_of(receives[i].type)));
+    copy(receives[i].out, sends[i].in, sends[i].bytes(), stream);
+  }
+}
+
+/// Sends and receives, so many of each peer and direction at a time as one launch has room for: as many on all ranks,
+/// so that what meets is launched in the same round.
+void launch_messages(ncclComm& communicator, std::span<Call* const> calls, cudaStream_t stream) {
+  std::map<std::pair<int, Collective>, std::deque<Request>> queues;
+  std::vector<Request> own_sends, own_receives;
+  for (const Call* const call : calls) {
+    Request request = call->request;
+    request.stream = stream;
+    if (request.peer != communicator.rank())
+      queues[{request.peer, request.collective}].push_back(request);
+    else if (request.collective == Collective::send)
+      own_sends.push_back(request);
+    else
+      own_receives.push_back(request);
+  }
+  copy_to_self(own_sends, own_receives, stream);
+  const auto queues_most = static_cast<std::size_t>(2 * std::max(communicator.size() - 1, 1));
+  const std::size_t at_once = kMaxMessages / queues_most;
+  static_assert(kMaxMessages >= 2 * (kMaxRanks - 1));
+  while (!queues.empty()) {
+    std::vector<Request> round;
+    for (auto queue = queues.begin(); queue != queues.end();) {
+      auto& waiting = queue->second;
+      for (std::size_t i = 0; i < at_once && !waiting.empty(); ++i) {
+        round.push_back(waiting.front());
+        waiting.pop_front();
+      }
+      queue = waiting.empty() ? queues.erase(queue) : std::next(queue);
+    }
+    communicator.backend().run_group(round);
+  }
+}
+
+void launch_on(ncclComm& communicator, std::span<Call* const> calls) {
+  const std::lock_guard lock(communicator.calls);
+  const OnDevice current(communicator.device);
+  const BesideCaptures beside;
+  const Streams streams(calls);
+  streams.join();
+  std::vector<Call*> messages;
+  for (Call* const call : calls)
+    if (call->request.is_message())
+      messages.push_back(call);
+    else
+      launch_collective(communicator, *call, streams.first());
+  if (!messages.empty()) launch_messages(communicator, messages, streams.first());
+  streams.leave();
+}
+
+}  // namespace
+
+void launch(std::span<Call> calls) {
+  std::vector<std::pair<ncclComm*, std::vector<Call*>>> parts;
+  for (Call& call : calls) {
+    ncclComm* const its = call.communicator.get();
+    auto part = std::find_if(parts.begin(), parts.end(), [its](const auto& each) { return each.first == its; });
+    if (part == parts.end()) part = parts.insert(parts.end(), {its, {}});
+    part->second.push_back(&call);
+  }
+  for (Call& call : calls) {
+    const std::lock_guard lock(call.communicator->calls);
+    const OnDevice current(call.communicator->device);
+    const BesideCaptures beside;
+    reserve_scratch(*call.communicator, call);
+  }
+  for (auto& [communicator, its_calls] : parts) launch_on(*communicator, its_calls);
+}
+
+}  // namespace tutti::nccl_interface
