@@ -1,7 +1,8 @@
 #include "tests/emulator/ptx/arithmetic_table.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <stdexcept>
 
 namespace tutti::emulator {

@@ -53,6 +53,7 @@ enum SpecialSlot : Slot {
   dynamic_smem_size,
   total_smem_size,
   nowhere,  ///< what `_` as a destination is written to
+  carry,    ///< the flag CC.CF, which add.cc writes and addc reads
   kSpecialSlots
 };
 /// No slot.
@@ -107,7 +108,9 @@ struct Instruction {
   std::uint8_t operation = 0;  ///< AtomicOperation, Shuffle, Vote, Match, BarrierReduction or Clock, as `kind` says
   bool is_volatile = false;
   bool non_coherent = false;   ///< ld.global.nc
-  bool guard_negated = false;  ///< runs if the guard is 0
+  bool aligned = false;        ///< of a barrier: all threads of a warp come to it together (bar.* always)
+  bool accumulates_wider = false;  ///< multimem.ld_reduce of halves with .acc::f32
+  bool guard_negated = false;      ///< runs if the guard is 0
   std::uint8_t to_count = 0, from_count = 0;
   Slot guard = kNoSlot;    ///< a predicate, or kNoSlot: always runs
   Slot address = kNoSlot;  ///< of a memory access
@@ -145,7 +148,7 @@ struct Constant {
                 ///< shared_bytes)
     local,      ///< `value` is an offset in the frame of the running function
     parameter,  ///< `value` is an offset in the parameters
-    function,   ///< Module::functions[symbol], as an address for indirect calls
+    function,   ///< Module::functions()[symbol], as an address for indirect calls
   };
   Slot slot;
   Of of;
@@ -214,6 +217,8 @@ class Module {
   const std::vector<std::string>& files() const;
   /// Names of entries (kernels), in the order of the text.
   const std::vector<std::string>& entries() const;
+  /// Names of functions, defined or only declared: what Constant::Of::function means.
+  const std::vector<std::string>& functions() const;
   /// Whether there is such a function or entry.
   bool contains(std::string_view function) const;
   /// The function with its body. Thread-safe. Throws std::runtime_error, naming module, line and text, if there is
