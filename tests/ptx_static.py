@@ -1,11 +1,11 @@
-"""Reads the GPU code that a library or program embeds, and checks what can be checked without a GPU.
+"""Reads the PTX that a library or program embeds, and checks what can be checked without a GPU.
 
-ptx_static.py FILE LAYOUT              prints each kernel's registers and one line per violation; exits 1 if there is any.
+ptx_static.py FILE LAYOUT              prints one line per violation; exits 1 if there is any.
 ptx_static.py FILE LAYOUT --self-test  damages the PTX in many ways and checks that each is reported.
 
 LAYOUT is what tests/layout_cuda.cpp prints: where the kernels' parameters hold the places of flags and entries.
 
-Machine code (per kernel): no stack frame; so no spills either. PTX (per kernel):
+Per kernel (what ptxas makes of it: machine_code_static.py):
 - flags, and the counts of entries, are touched by st.release.sys, ld.relaxed.sys and ld.acquire.sys of u64 alone;
 - the payload of an entry is written and read by weak 8-byte accesses beside the count;
 - every release is of a flag, an entry's count or a failure record, and what comes between the block barrier and the
@@ -23,7 +23,7 @@ import re
 import sys
 
 import ptx_damages
-from ptx_embedded import fat_entries, frames_and_registers
+from ptx_embedded import fat_entries
 from ptx_program import Places, in_a_loop, kernels_of, short_name
 
 RELEASE = "st.release.sys.global.u64"
@@ -35,7 +35,6 @@ PUT, GET = "st.relaxed.sys.global.b64", "ld.relaxed.sys.global.b64"
 PACKET_WORDS = {PUT, GET}
 WEAK = re.compile(r"(ld|st)\.global\.(v4\.u32|v2\.[usb]\d+|[usbf]\d+)$")
 BARRIER = re.compile(r"(bar|barrier)\.")
-MOST_REGISTERS = 168  # 65,536 of a multiprocessor, 384 threads of a block
 
 
 # ---- what kernels are expected to do, by their names ----
@@ -230,34 +229,17 @@ def check_ptx(modules, layout):
             yield f"{name}: its PTX is not embedded"
 
 
-def check_machine_code(cubins, layout):
-    found = set()
-    for elf in cubins:
-        for mangled, (frame, registers) in frames_and_registers(elf).items():
-            name = short_name(mangled, layout["kernels"])
-            found.add(name)
-            print(f"{name}: {registers} registers, frame {frame}")
-            if frame != 0:
-                yield f"{name}: a stack frame of {frame} bytes"
-            if registers > MOST_REGISTERS:
-                yield f"{name}: {registers} registers, more than 384 threads of a block can have"
-    for name in sorted(set(layout["kernels"]) - {"send", "recv"} | {"messages", "probe"}):
-        if name not in found:
-            yield f"{name}: its machine code is not embedded"
-
-
 def main():
     with open(sys.argv[1], "rb") as file:
         entries = list(fat_entries(file.read()))
     with open(sys.argv[2], encoding="ascii") as file:
         layout = json.load(file)
-    modules = [body.split(b"\0")[0].decode() for kind, body in entries if kind == 1]
-    cubins = [body for kind, body in entries if kind == 2]
+    modules = [body.split(b"\0")[0].decode() for kind, _, body in entries if kind == 1]
     if not any(".entry" in module for module in modules):
         sys.exit(f"{sys.argv[1]}: no PTX of kernels is embedded")
     if sys.argv[3:] == ["--self-test"]:
         sys.exit(ptx_damages.self_test(modules, layout, check_kernel))
-    violations = list(check_machine_code(cubins, layout)) + list(check_ptx(modules, layout))
+    violations = list(check_ptx(modules, layout))
     for violation in violations:
         print(violation)
     sys.exit(1 if violations else 0)
