@@ -22,6 +22,8 @@ class AddressSpace {
 
   /// Makes a part of a reserved range show a file's bytes, or nothing again.
   void map(std::uintptr_t address, std::size_t bytes, int file, std::size_t offset, bool is_private = false);
+  /// Lets the host read there as well, as printf does its format; unmap() before release.
+  void show(std::uintptr_t address, std::size_t bytes, int file);
   void unmap(std::uintptr_t address, std::size_t bytes);
 
   bool contains(std::uintptr_t address) const { return address - base_ < kBytes; }

@@ -24,6 +24,7 @@ class FatBinary;
 class Device {
  public:
   Device(int index, int gpu);
+  ~Device();
 
   int index() const { return index_; }  ///< as the program counts
   int gpu() const { return gpu_; }      ///< as the machine counts
@@ -36,6 +37,8 @@ class Device {
 
   // ---- Streams
   std::shared_ptr<Stream> create_stream(unsigned flags, int priority);
+  /// The created stream at this address; null if there is none.
+  std::shared_ptr<Stream> find_stream(const Stream* stream) const;
   void destroy_stream(Stream& stream);
   std::shared_ptr<Stream> legacy_stream();
   std::shared_ptr<Stream> per_thread_stream();
@@ -68,11 +71,13 @@ class Device {
   cudaError_t failure_ = cudaSuccess;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Stream>> streams_;  ///< all but the legacy one
+  std::vector<Point> leaving_;                    ///< what destroyed streams still have to do
   std::shared_ptr<Stream> legacy_;
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread_;
   std::size_t taken_ = 0;
   std::atomic<std::uint64_t> peers_{0};
   Residency residency_;
+  std::mutex instances_mutex_;
   std::map<const FatBinary*, std::unique_ptr<ModuleInstance>> instances_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <new>
 
 #include "tests/emulator/runtime/capture.hpp"
@@ -10,6 +11,11 @@ namespace tutti::emulated {
 
 /// May the call be made while a stream is being captured? (cudaStreamCaptureMode: "potentially unsafe API calls")
 enum class WhileCapturing { allowed, unsafe };
+
+/// Is the calling thread in a function that a stream calls (cudaLaunchHostFunc), where no call is permitted?
+bool in_host_function();
+/// Calls it as one.
+void call_host_function(const std::function<void()>& function);
 
 /// Runs the body of an entry point that needs no device: its Failure becomes the result, which is remembered.
 template <class Body>
@@ -29,6 +35,7 @@ cudaError_t entry_without_device(Body body) {
 template <class Body>
 cudaError_t entry(Body body, WhileCapturing unsafe = WhileCapturing::allowed) {
   return entry_without_device([&] {
+    require(!in_host_function(), cudaErrorNotPermitted);
     Device& device = current_device();
     device.require_healthy();
     if (unsafe == WhileCapturing::unsafe) refuse_while_capturing();

@@ -53,5 +53,7 @@ class Event {
 std::shared_ptr<Event> event_of(cudaEvent_t handle);
 cudaEvent_t enter_event(std::shared_ptr<Event> event);
 std::shared_ptr<Event> remove_event(cudaEvent_t handle);
+/// When a device is reset.
+void forget_events_of(int device);
 
 }  // namespace tutti::emulated

@@ -35,10 +35,9 @@ struct Allocation {
   std::uint64_t serial = 0;    ///< never the same twice in a process
   std::shared_ptr<MemoryFile> file;
   std::size_t file_offset = 0;
-  /// Bit d: kernels of device d may read, may write. For virtual_map only; peer access decides for `device` and `pool`.
+  /// Bit d: kernels of device d may read, may write. All of it for virtual_map; for the kinds of one device, besides
+  /// that device and those that have it as a peer.
   std::uint64_t may_read = 0, may_write = 0;
-  /// Called when it is released; unmaps and gives back what belongs to it.
-  std::shared_ptr<void> owner;
 
   bool holds(std::uintptr_t at, std::size_t size) const {
     return at - address < bytes && size <= bytes - (at - address);
@@ -58,6 +57,8 @@ class AllocationTable {
   AllocationPointer remove(std::uintptr_t address);
   /// The allocation that has the address within it; null if none has.
   AllocationPointer find(std::uintptr_t address) const;
+  /// The last one that starts at the address or before it; null if there is none.
+  AllocationPointer find_before(std::uintptr_t address) const;
   /// Every allocation that `wanted` says yes to.
   template <class Wanted>
   std::vector<AllocationPointer> all(Wanted wanted) const {
@@ -68,7 +69,9 @@ class AllocationTable {
     return found;
   }
 
-  /// Changes whenever an allocation goes, so that what a thread remembers of `find` can be known to be old.
+  /// Changes whenever an allocation goes or someone may touch one no longer (who decides that calls changed()), so that
+  /// what a thread remembers of `find` can be known to be old.
+  void changed() { generation_.fetch_add(1, std::memory_order_acq_rel); }
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
@@ -77,13 +80,22 @@ class AllocationTable {
   std::atomic<std::uint64_t> generation_{1};
 };
 
+/// May kernels of the device read, or write, what is in the allocation?
+bool may_touch(const Allocation& allocation, int device, bool write);
 /// May a kernel of the device do this there? Empty if so, else what is wrong, in words ("beyond the end of ...").
 std::string why_not(int device, std::uintptr_t address, std::size_t bytes, bool write);
+
+/// Is all of it memory that is in the table (or none of ours: the host's)?
+bool reachable(std::uintptr_t address, std::size_t bytes);
 
 /// Device memory of its own file, as cudaMalloc gives it; throws Failure(cudaErrorMemoryAllocation) beyond the
 /// device's capacity. Not waiting for anything, so streams may call it.
 AllocationPointer allocate_on_device(int device, std::size_t bytes, Allocation::Kind kind);
-/// The opposite. What still runs on it is the caller's affair.
+/// Host memory that kernels can touch, counted for no device.
+AllocationPointer allocate_on_host(int device, std::size_t bytes, Allocation::Kind kind, unsigned flags);
+/// The number of a new allocation.
+std::uint64_t next_serial();
+/// Gives back what was taken from the table. What still runs on it is the caller's affair.
 void release(const AllocationPointer& allocation);
 
 }  // namespace tutti::emulated

@@ -8,23 +8,16 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "tests/emulator/ptx/fatbin.hpp"
+#include "tests/emulator/machine/block.hpp"
 #include "tests/emulator/ptx/program.hpp"
+#include "tests/emulator/runtime/machine_code.hpp"
 #include "tests/emulator/runtime/memory.hpp"
 
 namespace tutti::emulated {
 
 class FatBinary;
-
-/// What ptxas says about a kernel in the machine code beside the PTX.
-struct MachineCodeFacts {
-  int registers = 0;
-  std::size_t local_bytes = 0;
-};
 
 /// A __global__ function of a registered program.
 class Kernel {
@@ -36,9 +29,9 @@ class Kernel {
   /// Its code; throws Failure(cudaErrorNoKernelImageForDevice) if the binary has no PTX for the devices, and gives up
   /// with the reason if the PTX has what the emulator does not know.
   const emulator::Function& code() const;
-  const emulator::Module& module() const;
-  /// Of the machine code if there is any; else a guess, which is then marked as such.
+  /// Of the machine code if there is any, else kGuessedRegisters.
   MachineCodeFacts facts() const;
+  static constexpr int kGuessedRegisters = 40;
 
   // What cudaFuncSetAttribute sets.
   std::atomic<int> most_dynamic_shared{48 << 10};
@@ -46,36 +39,36 @@ class Kernel {
 
  private:
   const FatBinary& binary_;
-  std::string name_;
+  const std::string name_;
 };
 
-/// A __device__, __constant__ or __managed__ variable of a registered program.
-struct RegisteredVariable {
-  const FatBinary* binary = nullptr;
-  std::string name;
-  std::size_t bytes = 0;
-  bool constant = false;
-};
-
-/// What __cudaRegisterFatBinary was given, with the kernels and variables that were registered for it.
+/// What __cudaRegisterFatBinary was given, with the kernels that were registered for it. It is read when first needed.
 class FatBinary {
  public:
-  explicit FatBinary(const void* container);
+  /// `container`: what the wrapper that nvcc makes points to.
+  explicit FatBinary(const void* container) : container_(container) {}
 
   /// The PTX of the newest architecture that the devices can run; throws Failure(cudaErrorNoKernelImageForDevice).
   const emulator::Module& module() const;
-  std::optional<MachineCodeFacts> facts(const std::string& kernel) const;
+  int ptx_architecture() const { return read().ptx_architecture; }
+  /// Of the machine code that such a device would run; 0 if there is none.
+  int machine_code_architecture() const { return read().machine_code_architecture; }
+  MachineCodeFacts facts(const std::string& kernel) const;
 
-  Kernel& add_kernel(std::string name);
+  Kernel& add_kernel(const std::string& name);
 
  private:
-  const void* container_;
-  mutable std::once_flag read_;
-  mutable std::vector<emulator::EmbeddedCode> code_;
-  mutable std::unique_ptr<emulator::Module> module_;
-  mutable std::map<std::string, MachineCodeFacts> facts_;
+  struct Contents {
+    std::unique_ptr<emulator::Module> module;
+    int ptx_architecture = 0, machine_code_architecture = 0;
+    std::map<std::string, MachineCodeFacts> facts;
+  };
+  const Contents& read() const;
+
+  const void* const container_;
+  mutable std::once_flag once_;
+  mutable Contents contents_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
-  void read() const;
 };
 
 /// The variables of one module in the memory of one device, with their first values.
@@ -83,19 +76,34 @@ class ModuleInstance {
  public:
   ModuleInstance(const emulator::Module& module, int device);
   ~ModuleInstance();
+  ModuleInstance(const ModuleInstance&) = delete;
+  ModuleInstance& operator=(const ModuleInstance&) = delete;
 
-  /// Where each of Module::variables() is, as kernels see it.
-  const std::vector<std::uintptr_t>& addresses() const { return addresses_; }
+  const emulator::Image& image() const { return image_; }
+  /// Where a variable is, as kernels see it; throws Failure(cudaErrorInvalidSymbol).
   std::uintptr_t address(const std::string& variable) const;
 
  private:
-  std::vector<std::uintptr_t> addresses_;
+  void initialize(const emulator::Variable& variable);
+
+  emulator::Image image_;
   std::map<std::string, std::uintptr_t> by_name_;
-  std::vector<AllocationPointer> allocations_;
+  AllocationPointer memory_;
 };
 
-/// By the address that the host's code knows them by (or a cudaKernel_t / cudaFunction_t, which is the Kernel itself).
-/// Throw Failure(cudaErrorInvalidDeviceFunction), Failure(cudaErrorInvalidSymbol).
+/// A __device__ or __constant__ variable of a registered program.
+struct RegisteredVariable {
+  const FatBinary* binary = nullptr;
+  std::string name;
+  std::size_t bytes = 0;
+};
+
+FatBinary& register_binary(const void* container);
+void register_kernel(FatBinary& binary, const void* host_function, const std::string& name);
+void register_variable(const FatBinary& binary, const void* host_variable, const std::string& name, std::size_t bytes);
+
+/// By the address that the host's code knows them by; a cudaKernel_t or cudaFunction_t is the Kernel itself. They throw
+/// Failure(cudaErrorInvalidDeviceFunction), Failure(cudaErrorInvalidSymbol).
 Kernel& kernel_of(const void* host_function);
 const RegisteredVariable& variable_of(const void* host_variable);
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <vector>
@@ -39,6 +38,7 @@ class Residency {
     int blocks = 0, threads = 0, registers = 0;
     std::size_t shared = 0;
   };
+  int admit_locked(const BlockNeeds& needs);
   bool fits(const Load& load, const BlockNeeds& needs) const;
   void add(Load& load, const BlockNeeds& needs, int sign) const;
 

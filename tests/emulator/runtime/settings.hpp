@@ -8,13 +8,13 @@ namespace tutti::emulated {
 
 /// What the environment says about the emulated machine, read once; a bad value ends the program with one line.
 struct Settings {
-  int gpus = 1;                               ///< TUTTI_EMULATED_GPUS, 0 to 64
-  int multiprocessors = 132;                  ///< TUTTI_EMULATED_SMS, per GPU
-  int major = 9, minor = 0;                   ///< TUTTI_EMULATED_ARCHITECTURE, as in 90
-  std::size_t memory = std::size_t{8} << 30;  ///< TUTTI_EMULATED_MEMORY, in MiB, per GPU and process
-  bool peer_access = true;                    ///< TUTTI_EMULATED_PEER_ACCESS, 0 or 1
-  bool quiet = false;                         ///< TUTTI_EMULATION_QUIET is set
-  std::vector<int> visible;                   ///< CUDA_VISIBLE_DEVICES: which GPU of the machine each device is
+  int gpus = 1;                                ///< TUTTI_EMULATED_GPUS, 0 to 64
+  int multiprocessors = 132;                   ///< TUTTI_EMULATED_SMS, per GPU
+  int major = 9, minor = 0;                    ///< TUTTI_EMULATED_ARCHITECTURE, as in 90
+  std::size_t memory = std::size_t{16} << 30;  ///< TUTTI_EMULATED_MEMORY, in MiB, per GPU and process
+  bool peer_access = true;                     ///< TUTTI_EMULATED_PEER_ACCESS, 0 or 1
+  bool quiet = false;                          ///< TUTTI_EMULATION_QUIET is set
+  std::vector<int> visible;                    ///< CUDA_VISIBLE_DEVICES: which GPU of the machine each device is
 };
 
 const Settings& settings();

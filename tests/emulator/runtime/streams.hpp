@@ -34,6 +34,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Queues the operation behind all that came before, and behind `after`. Use Device::submit, which knows the order
   /// between streams.
   Point push(Operation operation, std::vector<Point> after);
+  /// Nothing more will come: the thread ends when the queue is empty.
+  void close();
   /// Blocks until the ticket-th operation has ended.
   void wait(std::uint64_t ticket);
   bool ended(std::uint64_t ticket) const { return ended_.load(std::memory_order_acquire) >= ticket; }
@@ -66,7 +68,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   mutable std::mutex mutex_;
   std::condition_variable more_, less_;
   std::deque<Queued> queue_;
-  bool has_worker_ = false;
+  bool has_worker_ = false, closed_ = false;
   std::atomic<std::uint64_t> given_{0}, ended_{0};
   std::shared_ptr<Capture> capture_;
 };

@@ -1,0 +1,172 @@
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace {
+
+struct Text {
+  cudaError_t code;
+  const char* name;
+  const char* says;  ///< null: nothing that the name does not say
+};
+
+/// Every error of the runtime's interface, in ascending order.
+constexpr Text kTexts[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+    {cudaErrorCudartUnloading, "cudaErrorCudartUnloading", nullptr},
+    {cudaErrorProfilerDisabled, "cudaErrorProfilerDisabled", nullptr},
+    {cudaErrorProfilerNotInitialized, "cudaErrorProfilerNotInitialized", nullptr},
+    {cudaErrorProfilerAlreadyStarted, "cudaErrorProfilerAlreadyStarted", nullptr},
+    {cudaErrorProfilerAlreadyStopped, "cudaErrorProfilerAlreadyStopped", nullptr},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch"},
+    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "no such variable on the device"},
+    {cudaErrorInvalidHostPointer, "cudaErrorInvalidHostPointer", "invalid host pointer"},
+    {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
+    {cudaErrorInvalidTexture, "cudaErrorInvalidTexture", nullptr},
+    {cudaErrorInvalidTextureBinding, "cudaErrorInvalidTextureBinding", nullptr},
+    {cudaErrorInvalidChannelDescriptor, "cudaErrorInvalidChannelDescriptor", nullptr},
+    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "copy in the wrong direction"},
+    {cudaErrorAddressOfConstant, "cudaErrorAddressOfConstant", nullptr},
+    {cudaErrorTextureFetchFailed, "cudaErrorTextureFetchFailed", nullptr},
+    {cudaErrorTextureNotBound, "cudaErrorTextureNotBound", nullptr},
+    {cudaErrorSynchronizationError, "cudaErrorSynchronizationError", nullptr},
+    {cudaErrorInvalidFilterSetting, "cudaErrorInvalidFilterSetting", nullptr},
+    {cudaErrorInvalidNormSetting, "cudaErrorInvalidNormSetting", nullptr},
+    {cudaErrorMixedDeviceExecution, "cudaErrorMixedDeviceExecution", nullptr},
+    {cudaErrorNotYetImplemented, "cudaErrorNotYetImplemented", nullptr},
+    {cudaErrorMemoryValueTooLarge, "cudaErrorMemoryValueTooLarge", nullptr},
+    {cudaErrorStubLibrary, "cudaErrorStubLibrary", nullptr},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver", "the driver is too old for the runtime"},
+    {cudaErrorCallRequiresNewerDriver, "cudaErrorCallRequiresNewerDriver", nullptr},
+    {cudaErrorInvalidSurface, "cudaErrorInvalidSurface", nullptr},
+    {cudaErrorDuplicateVariableName, "cudaErrorDuplicateVariableName", nullptr},
+    {cudaErrorDuplicateTextureName, "cudaErrorDuplicateTextureName", nullptr},
+    {cudaErrorDuplicateSurfaceName, "cudaErrorDuplicateSurfaceName", nullptr},
+    {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable", nullptr},
+    {cudaErrorIncompatibleDriverContext, "cudaErrorIncompatibleDriverContext", nullptr},
+    {cudaErrorMissingConfiguration, "cudaErrorMissingConfiguration", nullptr},
+    {cudaErrorPriorLaunchFailure, "cudaErrorPriorLaunchFailure", nullptr},
+    {cudaErrorLaunchMaxDepthExceeded, "cudaErrorLaunchMaxDepthExceeded", nullptr},
+    {cudaErrorLaunchFileScopedTex, "cudaErrorLaunchFileScopedTex", nullptr},
+    {cudaErrorLaunchFileScopedSurf, "cudaErrorLaunchFileScopedSurf", nullptr},
+    {cudaErrorSyncDepthExceeded, "cudaErrorSyncDepthExceeded", nullptr},
+    {cudaErrorLaunchPendingCountExceeded, "cudaErrorLaunchPendingCountExceeded", nullptr},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "no such kernel"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "no device of this number"},
+    {cudaErrorDeviceNotLicensed, "cudaErrorDeviceNotLicensed", nullptr},
+    {cudaErrorSoftwareValidityNotEstablished, "cudaErrorSoftwareValidityNotEstablished", nullptr},
+    {cudaErrorStartupFailure, "cudaErrorStartupFailure", nullptr},
+    {cudaErrorInvalidKernelImage, "cudaErrorInvalidKernelImage", "invalid device code"},
+    {cudaErrorDeviceUninitialized, "cudaErrorDeviceUninitialized", "invalid device context"},
+    {cudaErrorMapBufferObjectFailed, "cudaErrorMapBufferObjectFailed", "memory cannot be mapped"},
+    {cudaErrorUnmapBufferObjectFailed, "cudaErrorUnmapBufferObjectFailed", nullptr},
+    {cudaErrorArrayIsMapped, "cudaErrorArrayIsMapped", nullptr},
+    {cudaErrorAlreadyMapped, "cudaErrorAlreadyMapped", nullptr},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no code in the program that the device can run"},
+    {cudaErrorAlreadyAcquired, "cudaErrorAlreadyAcquired", nullptr},
+    {cudaErrorNotMapped, "cudaErrorNotMapped", nullptr},
+    {cudaErrorNotMappedAsArray, "cudaErrorNotMappedAsArray", nullptr},
+    {cudaErrorNotMappedAsPointer, "cudaErrorNotMappedAsPointer", nullptr},
+    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", nullptr},
+    {cudaErrorUnsupportedLimit, "cudaErrorUnsupportedLimit", nullptr},
+    {cudaErrorDeviceAlreadyInUse, "cudaErrorDeviceAlreadyInUse", nullptr},
+    {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported", "no peer access between these devices"},
+    {cudaErrorInvalidPtx, "cudaErrorInvalidPtx", nullptr},
+    {cudaErrorInvalidGraphicsContext, "cudaErrorInvalidGraphicsContext", nullptr},
+    {cudaErrorNvlinkUncorrectable, "cudaErrorNvlinkUncorrectable", nullptr},
+    {cudaErrorJitCompilerNotFound, "cudaErrorJitCompilerNotFound", nullptr},
+    {cudaErrorUnsupportedPtxVersion, "cudaErrorUnsupportedPtxVersion", nullptr},
+    {cudaErrorJitCompilationDisabled, "cudaErrorJitCompilationDisabled", nullptr},
+    {cudaErrorUnsupportedExecAffinity, "cudaErrorUnsupportedExecAffinity", nullptr},
+    {cudaErrorUnsupportedDevSideSync, "cudaErrorUnsupportedDevSideSync", nullptr},
+    {cudaErrorContained, "cudaErrorContained", nullptr},
+    {cudaErrorInvalidSource, "cudaErrorInvalidSource", nullptr},
+    {cudaErrorFileNotFound, "cudaErrorFileNotFound", nullptr},
+    {cudaErrorSharedObjectSymbolNotFound, "cudaErrorSharedObjectSymbolNotFound", nullptr},
+    {cudaErrorSharedObjectInitFailed, "cudaErrorSharedObjectInitFailed", nullptr},
+    {cudaErrorOperatingSystem, "cudaErrorOperatingSystem", "the operating system refused"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid handle"},
+    {cudaErrorIllegalState, "cudaErrorIllegalState", nullptr},
+    {cudaErrorLossyQuery, "cudaErrorLossyQuery", nullptr},
+    {cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound", "symbol not found"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "not ready yet"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "illegal memory access"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources asked for by a launch"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", nullptr},
+    {cudaErrorLaunchIncompatibleTexturing, "cudaErrorLaunchIncompatibleTexturing", nullptr},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled", "peer access is enabled already"},
+    {cudaErrorPeerAccessNotEnabled, "cudaErrorPeerAccessNotEnabled", "peer access is not enabled"},
+    {cudaErrorSetOnActiveProcess, "cudaErrorSetOnActiveProcess", "too late for this setting"},
+    {cudaErrorContextIsDestroyed, "cudaErrorContextIsDestroyed", "the context is destroyed"},
+    {cudaErrorAssert, "cudaErrorAssert", "assertion failed on the device"},
+    {cudaErrorTooManyPeers, "cudaErrorTooManyPeers", "too many peers"},
+    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered", "host memory is registered already"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered", "host memory is not registered"},
+    {cudaErrorHardwareStackError, "cudaErrorHardwareStackError", nullptr},
+    {cudaErrorIllegalInstruction, "cudaErrorIllegalInstruction", "illegal instruction"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorInvalidAddressSpace, "cudaErrorInvalidAddressSpace", nullptr},
+    {cudaErrorInvalidPc, "cudaErrorInvalidPc", nullptr},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "a kernel failed"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
+     "too many blocks for a cooperative launch"},
+    {cudaErrorTensorMemoryLeak, "cudaErrorTensorMemoryLeak", nullptr},
+    {cudaErrorNotPermitted, "cudaErrorNotPermitted", "not permitted"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "not supported"},
+    {cudaErrorSystemNotReady, "cudaErrorSystemNotReady", nullptr},
+    {cudaErrorSystemDriverMismatch, "cudaErrorSystemDriverMismatch", nullptr},
+    {cudaErrorCompatNotSupportedOnDevice, "cudaErrorCompatNotSupportedOnDevice", nullptr},
+    {cudaErrorMpsConnectionFailed, "cudaErrorMpsConnectionFailed", nullptr},
+    {cudaErrorMpsRpcFailure, "cudaErrorMpsRpcFailure", nullptr},
+    {cudaErrorMpsServerNotReady, "cudaErrorMpsServerNotReady", nullptr},
+    {cudaErrorMpsMaxClientsReached, "cudaErrorMpsMaxClientsReached", nullptr},
+    {cudaErrorMpsMaxConnectionsReached, "cudaErrorMpsMaxConnectionsReached", nullptr},
+    {cudaErrorMpsClientTerminated, "cudaErrorMpsClientTerminated", nullptr},
+    {cudaErrorCdpNotSupported, "cudaErrorCdpNotSupported", nullptr},
+    {cudaErrorCdpVersionMismatch, "cudaErrorCdpVersionMismatch", nullptr},
+    {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     "not permitted while a stream is captured"},
+    {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
+     "the capture was invalidated by an earlier error"},
+    {cudaErrorStreamCaptureMerge, "cudaErrorStreamCaptureMerge", "two captures would be merged"},
+    {cudaErrorStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched", "the capture was not begun on this stream"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
+     "a captured stream was not joined to the first one"},
+    {cudaErrorStreamCaptureIsolation, "cudaErrorStreamCaptureIsolation", "a capture would depend on work outside"},
+    {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit",
+     "a capture would depend on the legacy default stream"},
+    {cudaErrorCapturedEvent, "cudaErrorCapturedEvent", "the event was last recorded in a capture"},
+    {cudaErrorStreamCaptureWrongThread, "cudaErrorStreamCaptureWrongThread", "the capture was begun by another thread"},
+    {cudaErrorTimeout, "cudaErrorTimeout", nullptr},
+    {cudaErrorGraphExecUpdateFailure, "cudaErrorGraphExecUpdateFailure", "the graph differs too much for an update"},
+    {cudaErrorExternalDevice, "cudaErrorExternalDevice", nullptr},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "invalid cluster size"},
+    {cudaErrorFunctionNotLoaded, "cudaErrorFunctionNotLoaded", nullptr},
+    {cudaErrorInvalidResourceType, "cudaErrorInvalidResourceType", nullptr},
+    {cudaErrorInvalidResourceConfiguration, "cudaErrorInvalidResourceConfiguration", nullptr},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+const Text* text_of(cudaError_t code) {
+  const Text* found = std::ranges::lower_bound(kTexts, code, {}, &Text::code);
+  return found != std::end(kTexts) && found->code == code ? found : nullptr;
+}
+
+}  // namespace
+
+const char* cudaGetErrorName(cudaError_t error) {
+  const Text* text = text_of(error);
+  return text ? text->name : "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  const Text* text = text_of(error);
+  return !text ? "unrecognized error code" : text->says ? text->says : text->name;
+}

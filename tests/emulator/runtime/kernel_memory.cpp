@@ -1,0 +1,30 @@
+#include "tests/emulator/runtime/kernel_memory.hpp"
+
+namespace tutti::emulated {
+
+std::uint64_t KernelMemory::look_up(const emulator::Thread& t, const emulator::Instruction& i, std::uint64_t address,
+                                    std::uint64_t bytes, bool write, std::uint64_t now) {
+  // A generic address may be of the block itself, which the machine keeps in the host's memory.
+  const auto inside = [&](std::span<const std::byte> space) {
+    const auto begin = reinterpret_cast<std::uint64_t>(space.data());
+    return address >= begin && address - begin + bytes <= space.size();
+  };
+  if (i.space == emulator::Space::generic) {
+    if (inside(t.block->shared()) || inside(t.block->stack())) return address;
+    if (!write && inside(t.block->launch().parameters)) return address;
+  }
+  const AllocationPointer found = AllocationTable::instance().find(address);
+  if (!found || !found->holds(address, bytes) || !may_touch(*found, device_, write))
+    throw IllegalAddress(t, fmt::format("{} {} bytes at {:#x}: {}", write ? "writes" : "reads", bytes, address,
+                                        why_not(device_, address, bytes, write)));
+  if (generation_ != now) known_ = {};
+  generation_ = now;
+  Known& known = known_[next_known_++ % known_.size()];
+  known.begin = found->address;
+  known.end = found->address + found->bytes;
+  known.distance = reinterpret_cast<std::uint64_t>(AddressSpace::instance().host_view(address)) - address;
+  known.may_write = may_touch(*found, device_, true);
+  return address + known.distance;
+}
+
+}  // namespace tutti::emulated
