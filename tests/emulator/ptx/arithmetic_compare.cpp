@@ -38,14 +38,17 @@ Results<bool, bool> setp_halves_combined(Pair<typename Kind::Value> a, Pair<type
 
 template <Comparison comparison, class Kind>
 void add_scalars(Table& table, const char* flush, const std::string& type) {
+  using Value = typename Kind::Value;
+  constexpr bool has_pair = !std::is_same_v<Value, F16> && !std::is_same_v<Value, BF16>;
   for_combinations([&]<Combination combination>() {
     const std::string spelling = fmt::format("setp.{}{}{}.{}", name_of(comparison), name_of(combination), flush, type);
     if constexpr (combination == Combination::none) {
       table.add(spelling, computation<&setp<comparison, Kind>>());
-      table.add(spelling, computation<&setp_both<comparison, Kind>>(), true);
+      if constexpr (has_pair) table.add(spelling, computation<&setp_both<comparison, Kind>>(), true);
     } else {
       table.add(spelling, computation<&setp_combined<comparison, Kind, combination>>());
-      table.add(spelling, computation<&setp_both_combined<comparison, Kind, combination>>(), true);
+      if constexpr (has_pair)
+        table.add(spelling, computation<&setp_both_combined<comparison, Kind, combination>>(), true);
     }
   });
 }

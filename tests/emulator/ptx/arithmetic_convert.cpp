@@ -107,22 +107,29 @@ struct Converted<function, flushes, saturates> {
     if constexpr (saturates && is_float<To>) result = saturated(result);
     return result;
   }
-  static void add_to(Table& table, const std::string& rounding) {
-    table.add(fmt::format("cvt{}{}{}.{}.{}", rounding, flush_name(flushes), saturates ? ".sat" : "", name_of<To>(),
-                          name_of<From>()),
-              computation<&call>());
-  }
 };
 
-/// Adds cvtROUNDING{.ftz}{.sat}.TO.FROM.
+/// cvtROUNDING{.ftz}{.sat}.TO.FROM: .ftz goes with f32, .sat not with bf16.
 template <auto function>
-void add_conversion(Table& table, const std::string& rounding, bool with_f32) {
-  Converted<function, false, false>::add_to(table, rounding);
-  Converted<function, false, true>::add_to(table, rounding);
-  if (with_f32) {
-    Converted<function, true, false>::add_to(table, rounding);
-    Converted<function, true, true>::add_to(table, rounding);
+struct Conversion;
+template <class To, class From, To (*function)(From)>
+struct Conversion<function> {
+  static constexpr bool has_f32 = std::is_same_v<To, float> || std::is_same_v<From, float>;
+  static constexpr bool has_bf16 = std::is_same_v<To, BF16> || std::is_same_v<From, BF16>;
+
+  static void add_to(Table& table, const std::string& rounding) {
+    const auto add = [&](const char* modifiers, Computation one) {
+      table.add(fmt::format("cvt{}{}.{}.{}", rounding, modifiers, name_of<To>(), name_of<From>()), one);
+    };
+    add("", computation<&Converted<function, false, false>::call>());
+    if constexpr (has_f32) add(".ftz", computation<&Converted<function, true, false>::call>());
+    if constexpr (!has_bf16) add(".sat", computation<&Converted<function, false, true>::call>());
+    if constexpr (has_f32 && !has_bf16) add(".ftz.sat", computation<&Converted<function, true, true>::call>());
   }
+};
+template <auto function>
+void add_conversion(Table& table, const std::string& rounding) {
+  Conversion<function>::add_to(table, rounding);
 }
 
 template <class F>
@@ -134,21 +141,20 @@ void for_integers(F f) {
 template <Rounding r>
 void add_rounding(Table& table) {
   for_types<F16, BF16, float, double>([&]<class T>() {
-    constexpr bool f32 = std::is_same_v<T, float>;
     for_integers([&]<class Integer>() {
-      add_conversion<&to_integer<Integer, T, r>>(table, whole_name_of(r), f32);
-      add_conversion<&from_integer<T, Integer, r>>(table, name_of(r), f32);
+      add_conversion<&to_integer<Integer, T, r>>(table, whole_name_of(r));
+      add_conversion<&from_integer<T, Integer, r>>(table, name_of(r));
     });
-    add_conversion<&to_whole<T, r>>(table, whole_name_of(r), f32);
+    add_conversion<&to_whole<T, r>>(table, whole_name_of(r));
   });
   const std::string rounding = name_of(r);
-  add_conversion<&to_narrower<F16, float, r>>(table, rounding, true);
-  add_conversion<&to_narrower<BF16, float, r>>(table, rounding, true);
-  add_conversion<&to_narrower<F16, double, r>>(table, rounding, false);
-  add_conversion<&to_narrower<BF16, double, r>>(table, rounding, false);
-  add_conversion<&to_narrower<float, double, r>>(table, rounding, true);
-  add_conversion<&to_narrower<BF16, F16, r>>(table, rounding, false);
-  add_conversion<&to_narrower<F16, BF16, r>>(table, rounding, false);
+  add_conversion<&to_narrower<F16, float, r>>(table, rounding);
+  add_conversion<&to_narrower<BF16, float, r>>(table, rounding);
+  add_conversion<&to_narrower<F16, double, r>>(table, rounding);
+  add_conversion<&to_narrower<BF16, double, r>>(table, rounding);
+  add_conversion<&to_narrower<float, double, r>>(table, rounding);
+  add_conversion<&to_narrower<BF16, F16, r>>(table, rounding);
+  add_conversion<&to_narrower<F16, BF16, r>>(table, rounding);
 }
 
 }  // namespace
@@ -158,15 +164,15 @@ void add_float_conversions(Table& table) {
   add_rounding<Rounding::zero>(table);
   add_rounding<Rounding::down>(table);
   add_rounding<Rounding::up>(table);
-  add_conversion<&to_wider<float, F16>>(table, "", true);
-  add_conversion<&to_wider<float, BF16>>(table, "", true);
-  add_conversion<&to_wider<double, F16>>(table, "", false);
-  add_conversion<&to_wider<double, BF16>>(table, "", false);
-  add_conversion<&to_wider<double, float>>(table, "", true);
-  add_conversion<&same<float>>(table, "", true);
-  add_conversion<&same<double>>(table, "", false);
-  add_conversion<&same<F16>>(table, "", false);
-  add_conversion<&same<BF16>>(table, "", false);
+  add_conversion<&to_wider<float, F16>>(table, "");
+  add_conversion<&to_wider<float, BF16>>(table, "");
+  add_conversion<&to_wider<double, F16>>(table, "");
+  add_conversion<&to_wider<double, BF16>>(table, "");
+  add_conversion<&to_wider<double, float>>(table, "");
+  add_conversion<&same<float>>(table, "");
+  add_conversion<&same<double>>(table, "");
+  add_conversion<&same<F16>>(table, "");
+  add_conversion<&same<BF16>>(table, "");
 }
 
 }  // namespace tutti::emulator::arithmetic

@@ -33,7 +33,10 @@ void add_integer_conversions(Table& table) {
   for_integers([&]<class To>() {
     for_integers([&]<class From>() {
       table.add(fmt::format("cvt.{}.{}", name_of<To>(), name_of<From>()), computation<&cvt<To, From>>());
-      table.add(fmt::format("cvt.sat.{}.{}", name_of<To>(), name_of<From>()), computation<&cvt_sat<To, From>>());
+      constexpr bool fits =
+          std::in_range<To>(std::numeric_limits<From>::min()) && std::in_range<To>(std::numeric_limits<From>::max());
+      if constexpr (!fits)
+        table.add(fmt::format("cvt.sat.{}.{}", name_of<To>(), name_of<From>()), computation<&cvt_sat<To, From>>());
     });
   });
 }

@@ -73,6 +73,7 @@ void add_half_packing(Table& table) {
   add.template operator()<Overflow::ieee, true>(".relu");
   add.template operator()<Overflow::finite, false>(".satfinite");
   add.template operator()<Overflow::finite, true>(".relu.satfinite");
+  add.template operator()<Overflow::finite, true>(".satfinite.relu");
 }
 
 template <class T, bool relu>

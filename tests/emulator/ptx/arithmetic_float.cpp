@@ -110,6 +110,17 @@ void add_rounded(Table& table, const char* operation, bool also_without_rounding
   add("", computation<function>());
   if constexpr (std::is_same_v<T, float>) add(".ftz", computation<modified<function, true>>());
 }
+/// The forms of two f32 in 64 bits.
+template <auto function, Rounding rounding>
+void add_pairs(Table& table, const char* operation, bool also_without_rounding) {
+  const auto add = [&](const char* flush, Computation one) {
+    table.add(fmt::format("{}{}{}.f32x2", operation, name_of(rounding), flush), one);
+    if (also_without_rounding && rounding == Rounding::nearest)
+      table.add(fmt::format("{}{}.f32x2", operation, flush), one);
+  };
+  add("", computation<in_halves<function>>());
+  add(".ftz", computation<in_halves<modified<function, true>>>());
+}
 /// The forms of f32 that clamp the result.
 template <auto function, Rounding rounding>
 void add_saturating(Table& table, const char* operation, bool also_without_rounding) {
@@ -136,6 +147,10 @@ void add_float_arithmetic(Table& table) {
       add_rounded<&rcp<T, r>, T, r>(table, "rcp", false);
       add_rounded<&sqrt<T, r>, T, r>(table, "sqrt", false);
     });
+    add_pairs<&add<float, r>, r>(table, "add", true);
+    add_pairs<&sub<float, r>, r>(table, "sub", true);
+    add_pairs<&mul<float, r>, r>(table, "mul", true);
+    add_pairs<&fma<float, r>, r>(table, "fma", false);
     add_saturating<&add<float, r>, r>(table, "add", true);
     add_saturating<&sub<float, r>, r>(table, "sub", true);
     add_saturating<&mul<float, r>, r>(table, "mul", true);

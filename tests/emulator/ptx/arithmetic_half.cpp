@@ -1,4 +1,4 @@
-// f16, bf16 and pairs of them; and pairs of f32.
+// f16, bf16 and pairs of them.
 #include "tests/emulator/ptx/arithmetic_minimum.hpp"
 #include "tests/emulator/ptx/arithmetic_rounding.hpp"
 

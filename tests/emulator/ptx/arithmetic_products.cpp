@@ -1,4 +1,4 @@
-// Integer products: mul, mad, mul24, mad24, dp4a, dp2a.
+// Integer products: mul, mad, mul24, mad24, dp4a, dp2a; and vabsdiff4.
 #include <algorithm>
 #include <limits>
 
@@ -91,6 +91,24 @@ Sum<A, B> dp2a(A a, B b, Sum<A, B> c) {
   return static_cast<Sum<A, B>>(sum);
 }
 
+/// |a - b| of each of the four bytes, signed or not as T is; c is what bytes left out would come from: none is.
+template <class T>
+std::uint32_t absolute_differences(T a, T b, std::uint32_t) {
+  std::uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t difference = element<Integer<T, 1>>(a, i) - element<Integer<T, 1>>(b, i);
+    result |= static_cast<std::uint32_t>(difference < 0 ? -difference : difference) << 8 * i;
+  }
+  return result;
+}
+/// c plus the sum of the absolute differences.
+template <class T>
+std::uint32_t sum_of_absolute_differences(T a, T b, std::uint32_t c) {
+  const std::uint32_t differences = absolute_differences(a, b, 0);
+  for (int i = 0; i < 4; ++i) c += differences >> 8 * i & 0xff;
+  return c;
+}
+
 }  // namespace
 
 void add_integer_products(Table& table) {
@@ -113,6 +131,11 @@ void add_integer_products(Table& table) {
   });
   table.add("mad.hi.sat.s32", computation<&mad_hi_sat>());
   table.add("mad24.hi.sat.s32", computation<&mad24_hi_sat>());
+  for_types<std::uint32_t, std::int32_t>([&]<class T>() {
+    const std::string types = ".u32." + name_of<T>() + '.' + name_of<T>();
+    table.add("vabsdiff4" + types, computation<&absolute_differences<T>>());
+    table.add("vabsdiff4" + types + ".add", computation<&sum_of_absolute_differences<T>>());
+  });
   for_types<std::uint32_t, std::int32_t>([&]<class A>() {
     for_types<std::uint32_t, std::int32_t>([&]<class B>() {
       const std::string types = '.' + name_of<A>() + '.' + name_of<B>();
