@@ -448,8 +448,8 @@ class Setup(unittest.TestCase):
     # What the two systems call what tutti needs (packages.debian.org, packages.ubuntu.com), and Ubuntu's component.
     NEEDED = {"g++": "main", "cmake": "main", "ninja-build": "universe", "libopenmpi-dev": "universe",
               "openmpi-bin": "universe", "libopenblas-dev": "universe", "libboost-context-dev": "universe",
-              "libgtest-dev": "universe", "zlib1g-dev": "main", "libcli11-dev": "universe",
-              "nlohmann-json3-dev": "universe", "libfmt-dev": "universe", "python3": "main"}
+              "libgtest-dev": "universe", "zlib1g-dev": "main", "liblz4-dev": "main", "libzstd-dev": "main",
+              "libcli11-dev": "universe", "nlohmann-json3-dev": "universe", "libfmt-dev": "universe", "python3": "main"}
     OPTIONAL = {"dataset-fashion-mnist": "universe", "clang-format-14": "universe"}
     SYSTEMS = {"debian 12": "ID=debian\nVERSION_ID=\"12\"\n", "ubuntu 24.04": "ID=ubuntu\nVERSION_ID=\"24.04\"\n"}
 
