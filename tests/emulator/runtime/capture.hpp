@@ -32,8 +32,8 @@ class Capture {
 /// capture mode forbids unsafe calls now.
 void refuse_while_capturing();
 
-/// Throws cudaErrorStreamCaptureImplicit if the stream is the legacy one of a device of which a blocking stream is being
-/// captured: work given to it would join the capture, which this invalidates if `spoils`.
+/// Throws cudaErrorStreamCaptureImplicit if the stream is the legacy one of a device of which a blocking stream is
+/// being captured: work given to it would join the capture, which this invalidates if `spoils`.
 void refuse_to_join_implicitly(const Stream& stream, bool spoils = true);
 
 /// Throws cudaErrorCapturedEvent, and invalidates the capture, if the event was recorded last in a capture: only a

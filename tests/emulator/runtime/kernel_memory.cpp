@@ -1,5 +1,7 @@
 #include "tests/emulator/runtime/kernel_memory.hpp"
 
+#include "tests/emulator/runtime/multicast.hpp"
+
 namespace tutti::emulated {
 
 std::uint64_t KernelMemory::look_up(const emulator::Thread& t, const emulator::Instruction& i, std::uint64_t address,
@@ -14,6 +16,8 @@ std::uint64_t KernelMemory::look_up(const emulator::Thread& t, const emulator::I
     if (!write && inside(t.block->launch().parameters)) return address;
   }
   const AllocationPointer found = AllocationTable::instance().find(address);
+  if (found && found->kind == Allocation::Kind::multicast)
+    throw IllegalAddress(t, fmt::format("{:#x} is multicast memory, which only multimem may touch", address));
   if (!found || !found->holds(address, bytes) || !may_touch(*found, device_, write))
     throw IllegalAddress(t, fmt::format("{} {} bytes at {:#x}: {}", write ? "writes" : "reads", bytes, address,
                                         why_not(device_, address, bytes, write)));
@@ -25,6 +29,22 @@ std::uint64_t KernelMemory::look_up(const emulator::Thread& t, const emulator::I
   known.distance = reinterpret_cast<std::uint64_t>(AddressSpace::instance().host_view(address)) - address;
   known.may_write = may_touch(*found, device_, true);
   return address + known.distance;
+}
+
+std::vector<std::uintptr_t> KernelMemory::replicas_at(const emulator::Thread& t, const emulator::Instruction& i,
+                                                      std::uint64_t address, int device) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(emulator::bytes_of(i.type)) * i.vector;
+  const AllocationPointer found = AllocationTable::instance().find(address);
+  if (!found || found->kind != Allocation::Kind::multicast || !found->holds(address, bytes) ||
+      !may_touch(*found, device, i.kind != emulator::Kind::multimem_load))
+    throw IllegalAddress(t,
+                         fmt::format("multimem at {:#x}, which is no multicast memory of device {}", address, device));
+  Multicast& multicast = *static_cast<MemoryObject*>(found->object.get())->multicast;
+  std::vector<std::uintptr_t> replicas = multicast.replicas(found->file_offset + (address - found->address), bytes);
+  if (replicas.size() != multicast.gpus())
+    throw IllegalAddress(t, fmt::format("multimem at {:#x}, where {} of {} GPUs have bound memory", address,
+                                        replicas.size(), multicast.gpus()));
+  return replicas;
 }
 
 }  // namespace tutti::emulated

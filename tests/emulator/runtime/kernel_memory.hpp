@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "tests/emulator/machine/direct_memory.hpp"
 #include "tests/emulator/runtime/memory.hpp"
@@ -19,7 +20,7 @@ class IllegalAddress : public emulator::Fault {
 /// the host sees them. For one thread of the host.
 class KernelMemory {
  public:
-  explicit KernelMemory(int device) : device_(device), direct_(replicas_) {}
+  explicit KernelMemory(int device) : device_(device), replicas_{device}, direct_(replicas_) {}
 
   /// Accesses so far that may have changed something: a round of all threads without any is only waiting.
   std::uint64_t changes() const { return changes_; }
@@ -64,10 +65,14 @@ class KernelMemory {
   struct Replicas {
     void check(const emulator::Thread&, const emulator::Instruction&, std::uint64_t, std::uint64_t, bool) {}
     template <class F>
-    void for_each_replica(const emulator::Thread& t, const emulator::Instruction&, std::uint64_t address, F) {
-      throw IllegalAddress(t, fmt::format("multimem at {:#x}, which is no multicast memory", address));
+    void for_each_replica(const emulator::Thread& t, const emulator::Instruction& i, std::uint64_t address, F f) {
+      for (const std::uintptr_t replica : replicas_at(t, i, address, device)) f(replica);
     }
+    int device;
   };
+  /// Where the host finds the memory of all GPUs behind a multicast address.
+  static std::vector<std::uintptr_t> replicas_at(const emulator::Thread& t, const emulator::Instruction& i,
+                                                 std::uint64_t address, int device);
 
   /// What was found lately.
   struct Known {

@@ -9,6 +9,7 @@
 
 #include "tests/emulator/runtime/devices.hpp"
 #include "tests/emulator/runtime/errors.hpp"
+#include "tests/emulator/runtime/pools.hpp"
 
 namespace tutti::emulated {
 namespace {
@@ -25,6 +26,7 @@ const char* name_of(Kind kind) {
     case Kind::pool: return "stream-ordered memory";
     case Kind::imported: return "memory of another process";
     case Kind::virtual_map: return "virtual memory";
+    case Kind::multicast: return "multicast memory";
     case Kind::variable: return "a variable";
     case Kind::pinned: return "host memory";
     case Kind::registered: return "registered host memory";
@@ -79,6 +81,7 @@ bool may_touch(const Allocation& allocation, int device, bool write) {
       return (devices()[static_cast<std::size_t>(device)]->peers() >> allocation.device & 1) != 0 ||
              ((write ? allocation.may_write : allocation.may_read) & bit) != 0;
     case Kind::imported: return allocation.device == device;
+    case Kind::multicast:
     case Kind::virtual_map: return ((write ? allocation.may_write : allocation.may_read) & bit) != 0;
     case Kind::registered: return !write || !(allocation.flags & cudaHostRegisterReadOnly);
     case Kind::pinned:
@@ -115,7 +118,7 @@ bool reachable(std::uintptr_t address, std::size_t bytes) {
   // A range of virtual memory may consist of several mappings, one behind the other.
   do {
     const AllocationPointer found = AllocationTable::instance().find(address);
-    if (!found) return false;
+    if (!found || found->kind == Kind::multicast) return false;
     const std::size_t here = std::min(bytes, found->bytes - (address - found->address));
     if (here < bytes && found->kind != Kind::virtual_map) return false;
     address += here;
@@ -168,6 +171,7 @@ AllocationPointer allocate_on_host(int device, std::size_t bytes, Kind kind, uns
 }
 
 void release(const AllocationPointer& allocation) {
+  if (allocation->pool) allocation->pool->subtract(allocation->bytes);
   switch (allocation->kind) {
     case Kind::device:
     case Kind::pool:
@@ -179,6 +183,7 @@ void release(const AllocationPointer& allocation) {
     case Kind::pinned:
     case Kind::managed: munmap(reinterpret_cast<void*>(allocation->address), allocation->bytes); break;
     case Kind::registered:
+    case Kind::multicast:
     case Kind::virtual_map: break;
   }
 }

@@ -14,13 +14,16 @@
 
 namespace tutti::emulated {
 
+class MemoryPool;
+
 /// One piece of memory that kernels may touch, and who may.
 struct Allocation {
   enum class Kind {
     device,       ///< cudaMalloc
     pool,         ///< cudaMallocAsync
     imported,     ///< cudaIpcOpenMemHandle
-    virtual_map,  ///< cuMemMap: `accessible` says who may
+    virtual_map,  ///< cuMemMap: `may_read` and `may_write` say who may
+    multicast,    ///< cuMemMap of a multicast object, for multimem instructions only
     variable,     ///< a __device__ or __constant__ variable of a module
     pinned,       ///< cudaHostAlloc
     registered,   ///< cudaHostRegister
@@ -38,6 +41,8 @@ struct Allocation {
   /// Bit d: kernels of device d may read, may write. All of it for virtual_map; for the kinds of one device, besides
   /// that device and those that have it as a peer.
   std::uint64_t may_read = 0, may_write = 0;
+  std::shared_ptr<MemoryPool> pool;  ///< it came from
+  std::shared_ptr<void> object;      ///< of virtual_map and multicast: the MemoryObject that is mapped
 
   bool holds(std::uintptr_t at, std::size_t size) const {
     return at - address < bytes && size <= bytes - (at - address);
@@ -95,6 +100,8 @@ AllocationPointer allocate_on_device(int device, std::size_t bytes, Allocation::
 AllocationPointer allocate_on_host(int device, std::size_t bytes, Allocation::Kind kind, unsigned flags);
 /// The number of a new allocation.
 std::uint64_t next_serial();
+/// What cudaIpcOpenMemHandle remembers of a device, when it is reset.
+void forget_imports_of(int device);
 /// Gives back what was taken from the table. What still runs on it is the caller's affair.
 void release(const AllocationPointer& allocation);
 
