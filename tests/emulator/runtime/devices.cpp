@@ -158,6 +158,7 @@ void Device::reset() {
     std::lock_guard making(instances_mutex_);
     instances_.clear();
   }
+  forget_imports_of(index_);
   AllocationTable& table = AllocationTable::instance();
   for (const auto& allocation : table.all([&](const Allocation& one) { return one.device == index_; }))
     if (table.remove(allocation->address)) release(allocation);
