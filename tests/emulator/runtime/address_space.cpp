@@ -144,7 +144,7 @@ void AddressSpace::unmap(std::uintptr_t address, std::size_t bytes) {
 }
 
 MemoryFile::MemoryFile(std::size_t bytes) {
-  const int file = memfd_create("tutti-emulated-gpu", MFD_CLOEXEC);
+  const int file = memfd_create("emulated-gpu", MFD_CLOEXEC);
   if (file < 0) throw Failure(cudaErrorMemoryAllocation);
   file_ = out_of_the_way(file);
   if (ftruncate(file_, static_cast<off_t>(round_up(bytes, kPage))) != 0) {
