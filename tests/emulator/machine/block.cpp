@@ -100,6 +100,15 @@ std::string where(const Thread& thread) {
                      module.source(*thread.function, instruction), module.text(instruction));
 }
 
+AssertionFailed::AssertionFailed(const Thread& thread, std::string_view condition, std::string_view file,
+                                 std::uint32_t line, std::string_view function)
+    : Fault(thread, fmt::format("assertion `{}' failed ({}:{}: {})", condition, file, line, function)) {
+  const Dim3 block = thread.block->index();
+  const std::uint64_t* const special = thread.slots;
+  report_ = fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", file, line, function,
+                        block.x, block.y, block.z, special[tid_x], special[tid_y], special[tid_z], condition);
+}
+
 std::string Fault::describe(const Thread& thread, const std::string& what) {
   return fmt::format("{}; {}", what, where(thread));
 }

@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/emulator/ptx/program.hpp"
@@ -125,6 +127,18 @@ class Fault : public std::runtime_error {
 
  private:
   static std::string describe(const Thread& thread, const std::string& what);
+};
+
+/// assert() in the program did not hold.
+class AssertionFailed : public Fault {
+ public:
+  AssertionFailed(const Thread& thread, std::string_view condition, std::string_view file, std::uint32_t line,
+                  std::string_view function);
+  /// The line that CUDA prints for it.
+  const std::string& report() const { return report_; }
+
+ private:
+  std::string report_;
 };
 
 /// "block 3 thread 17 of tutti::collective<...> at PTX line 1234 (ring.hpp:42 ...): st.release..."

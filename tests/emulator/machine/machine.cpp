@@ -76,9 +76,8 @@ std::uint64_t call_provided(Thread& thread, const CallSite& call, std::span<cons
     return text.size();
   }
   if (call.callee == "__assertfail")
-    throw Fault(thread, fmt::format("assertion `{}' failed ({}:{}: {})", argument<const char*>(frame, call, 0),
-                                    argument<const char*>(frame, call, 1), argument<std::uint32_t>(frame, call, 2),
-                                    argument<const char*>(frame, call, 3)));
+    throw AssertionFailed(thread, argument<const char*>(frame, call, 0), argument<const char*>(frame, call, 1),
+                          argument<std::uint32_t>(frame, call, 2), argument<const char*>(frame, call, 3));
   throw Fault(thread, fmt::format("calls {}, which the emulator does not have", call.callee));
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <string_view>
 #include <thread>
@@ -145,7 +146,6 @@ class Run {
 cudaError_t code_of(const emulator::Fault& fault) {
   const std::string_view what = fault.what();
   if (what.starts_with("misaligned")) return cudaErrorMisalignedAddress;
-  if (what.starts_with("assertion")) return cudaErrorAssert;
   if (what.starts_with("out of bounds")) return cudaErrorIllegalAddress;
   return cudaErrorLaunchFailure;
 }
@@ -157,6 +157,9 @@ void run(const KernelLaunch& launch, Device& device) {
     Run(launch, device).all();
   } catch (const IllegalAddress& fault) {
     throw DeviceFault(cudaErrorIllegalAddress, fault.what());
+  } catch (const emulator::AssertionFailed& fault) {
+    std::fprintf(stderr, "%s\n", fault.report().c_str());
+    throw DeviceFault(cudaErrorAssert, fault.what());
   } catch (const emulator::Fault& fault) {
     throw DeviceFault(code_of(fault), fault.what());
   } catch (const std::runtime_error& error) {
