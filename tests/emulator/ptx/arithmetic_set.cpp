@@ -28,15 +28,16 @@ To set_combined(typename Kind::Value a, typename Kind::Value b, bool c) {
   return truth<To>(combined<combination>(holds<comparison>(Kind::operand(a), Kind::operand(b)), c));
 }
 
-/// Of halves: To is the type of a half of the result.
-template <class To, Comparison comparison, class Kind>
-Pair<To> set_halves(Pair<typename Kind::Value> a, Pair<typename Kind::Value> b) {
-  return {set<To, comparison, Kind>(a.low, b.low), set<To, comparison, Kind>(a.high, b.high)};
+/// Of halves: each half of the result is a To; the whole is a Result.
+template <class Result, class To, Comparison comparison, class Kind>
+Result set_halves(Pair<typename Kind::Value> a, Pair<typename Kind::Value> b) {
+  return std::bit_cast<Result>(
+      Pair<To>{set<To, comparison, Kind>(a.low, b.low), set<To, comparison, Kind>(a.high, b.high)});
 }
-template <class To, Comparison comparison, class Kind, Combination combination>
-Pair<To> set_halves_combined(Pair<typename Kind::Value> a, Pair<typename Kind::Value> b, bool c) {
-  return {set_combined<To, comparison, Kind, combination>(a.low, b.low, c),
-          set_combined<To, comparison, Kind, combination>(a.high, b.high, c)};
+template <class Result, class To, Comparison comparison, class Kind, Combination combination>
+Result set_halves_combined(Pair<typename Kind::Value> a, Pair<typename Kind::Value> b, bool c) {
+  return std::bit_cast<Result>(Pair<To>{set_combined<To, comparison, Kind, combination>(a.low, b.low, c),
+                                        set_combined<To, comparison, Kind, combination>(a.high, b.high, c)});
 }
 
 template <class To, Comparison comparison, class Kind>
@@ -52,16 +53,16 @@ void add_scalars(Table& table, const char* flush, const std::string& type) {
   });
 }
 
-template <class To, Comparison comparison, class Kind>
-void add_halves(Table& table, const char* flush, const std::string& to) {
+template <class Result, class To, Comparison comparison, class Kind>
+void add_halves(Table& table, const char* flush) {
   const std::string type = name_of<Pair<typename Kind::Value>>();
   for_combinations([&]<Combination combination>() {
     const std::string spelling =
-        fmt::format("set.{}{}{}.{}.{}", name_of(comparison), name_of(combination), flush, to, type);
+        fmt::format("set.{}{}{}.{}.{}", name_of(comparison), name_of(combination), flush, name_of<Result>(), type);
     if constexpr (combination == Combination::none) {
-      table.add(spelling, computation<&set_halves<To, comparison, Kind>>());
+      table.add(spelling, computation<&set_halves<Result, To, comparison, Kind>>());
     } else {
-      table.add(spelling, computation<&set_halves_combined<To, comparison, Kind, combination>>());
+      table.add(spelling, computation<&set_halves_combined<Result, To, comparison, Kind, combination>>());
     }
   });
 }
@@ -69,9 +70,9 @@ void add_halves(Table& table, const char* flush, const std::string& to) {
 template <Comparison comparison, class Kind>
 void add_all_halves(Table& table, const char* flush) {
   using Half = typename Kind::Value;
-  add_halves<Half, comparison, Kind>(table, flush, name_of<Pair<Half>>());
-  add_halves<std::uint16_t, comparison, Kind>(table, flush, "u32");
-  add_halves<std::uint16_t, comparison, Kind>(table, flush, "s32");
+  add_halves<Pair<Half>, Half, comparison, Kind>(table, flush);
+  add_halves<std::uint32_t, std::uint16_t, comparison, Kind>(table, flush);
+  add_halves<std::int32_t, std::uint16_t, comparison, Kind>(table, flush);
 }
 
 }  // namespace
