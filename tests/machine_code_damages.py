@@ -48,6 +48,9 @@ FLAGS = {
     "a fence too many": one(RELEASE + r"[^;]*;", r"fence.acq_rel.sys; \g<0>"),
     "a wait that acquires nothing": one(r"ld\.acquire\.sys", "ld.relaxed.sys"),
     "an acquire that is gone": one(r"\n\s*ld\.acquire\.sys[^\n]*", ""),
+    "a load before its wait has acquired": one(
+        r"ld\.acquire\.sys\.global\.u64\s*%rd\d+,\s*\[(%rd\d+)(\+\d+)?\];",
+        r"{ .reg .b32 %early; ld.global.u32 %early, [\1+8]; \g<0> st.global.u32 [\1+12], %early; }"),
     "a weak poll": one(POLL, "ld.global.u64"),
     "a poll of the own GPU alone": one(POLL, "ld.relaxed.gpu.global.u64"),
 }

@@ -37,7 +37,7 @@ class Instruction:
     """`name` is as nvdisasm's, less the words that say nothing of order or width; "" for what only computes."""
 
     def __init__(self, index, low, high, architecture):
-        self.index = index
+        self.index, self.address = index, index * INSTRUCTION
         operation = bits(low, 0, 9)
         guard = bits(low, 12, 4)
         self.never = guard == NEVER
@@ -81,7 +81,7 @@ def decode(code, architecture):
                     for at in range(0, len(code), INSTRUCTION)]
     for instruction in instructions:
         if instruction.target is not None and not 0 <= instruction.target < len(instructions):
-            raise ValueError(f"the branch at {instruction.index * INSTRUCTION:#x} leads out of the kernel")
+            raise ValueError(f"the branch at {instruction.address:#x} leads out of the kernel")
     return instructions
 
 

@@ -75,11 +75,11 @@ def main():
             theirs = disassembled(program, body)
             for name, kernel in machine_code_cubin.kernels_of(body, architecture).items():
                 for instruction in machine_code_decoder.decode(kernel.code, architecture):
-                    address = instruction.index * machine_code_decoder.INSTRUCTION
                     compared += 1
-                    if instruction.name != theirs[name].get(address):
-                        wrong.append(f"sm_{architecture} {name} at {address:#x}: decoded '{instruction.name}', "
-                                     f"nvdisasm has '{theirs[name].get(address)}'")
+                    other = theirs[name].get(instruction.address)
+                    if instruction.name != other:
+                        wrong.append(f"sm_{architecture} {name} at {instruction.address:#x}: decoded "
+                                     f"'{instruction.name}', nvdisasm has '{other}'")
     print("\n".join(wrong[:SHOWN] + [f"and {len(wrong) - SHOWN} more"] * (len(wrong) > SHOWN)))
     print(f"{compared} instructions compared with {program}")
     sys.exit(1 if wrong or compared == 0 else 0)

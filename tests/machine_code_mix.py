@@ -7,7 +7,8 @@ strong loads      as many as relaxed loads, plus acquires whose value is used. O
                   the load is dropped and its invalidation of L1 kept, behind the poll that saw the flag: relaxed load,
                   then the order of an acquire, which the PTX memory model accepts as a pattern of its own.
                   Each is of 64 bits; of a packet of which only the tag is looked at, 32 may be loaded.
-invalidations     as many as acquires
+invalidations     as many as acquires; on every way from a poll to one there is no access of payload. (Weak loads of 64
+                  bits are not looked at: ptxas may read the own base of a count behind the first poll.)
 strong stores     as many as relaxed and release stores, each of 64 bits
 fences            as many of system scope as releases, each followed by a strong store with no access between. Those of
                   a block, which ptxas adds for sm_100, are not counted; others must not be.
@@ -106,6 +107,29 @@ def unreleased(instructions):
             yield fence
 
 
+def accesses_before_their_acquire(instructions):
+    """Weak accesses of payload on a way from a strong load, or a barrier, to the invalidation that acquires."""
+    before = {}
+    for at in range(len(instructions)):
+        for after in machine_code_decoder.successors(instructions, at):
+            before.setdefault(after, []).append(at)
+    found = set()
+    for acquire in instructions:
+        if acquire.name != "CCTL.IVALL":
+            continue
+        seen, todo = set(), list(before.get(acquire.index, []))
+        while todo:
+            at = todo.pop()
+            name = instructions[at].name
+            if at in seen or name.endswith(STRONG) or name == "BAR":
+                continue
+            seen.add(at)
+            if name.startswith(("LDG", "STG")) and name != "LDG.64":
+                found.add(at)
+            todo += before.get(at, [])
+    return [instructions[at] for at in sorted(found)]
+
+
 def differences(instructions, shared, kernel):
     """In words, where the machine code of a kernel is not what its PTX (a ptx_program.Kernel) asks for."""
     expected, mix = Expected(kernel), collections.Counter(i.name for i in instructions)
@@ -132,5 +156,7 @@ def differences(instructions, shared, kernel):
         yield f"{mix['STG.128']} 16-byte stores, {expected.wide_stores} in its PTX"
     if expected.rows and not rows_of_loads(instructions):
         yield "no loop keeps four 16-byte loads in flight"
+    for early in accesses_before_their_acquire(instructions):
+        yield f"the {early.name} at {early.address:#x} comes before its wait has acquired"
     for fence in unreleased(instructions):
-        yield f"no strong store follows the fence at {fence.index * machine_code_decoder.INSTRUCTION:#x}"
+        yield f"no strong store follows the fence at {fence.address:#x}"
