@@ -73,18 +73,22 @@ class CheckedMemory {
   void begin_block(int stream, Block& block);
   void end_block(int stream, Block& block);
   void end_launch(int stream);
+  /// Throws Found for what has been found but could have been explained by something worse: uninitialised reads. At the
+  /// end of a run, and before a hang or a fault is told.
+  void tell_pending() const;
   /// The host reads or writes bytes, in the order of the stream: between begin_launch and end_launch never.
   void host_access(int stream, const void* begin, std::size_t bytes, bool write);
 
   /// Whether the thread polls: it has read nothing but values it knows, the newest ones, in a circle.
-  bool polls(const Thread& thread) const;
+  bool polls(std::uint32_t thread) const;
   /// Lets it poll on.
-  void let_poll(const Thread& thread);
+  void let_poll(std::uint32_t thread);
   /// Threads that polled what has been written since the last call; cleared by the caller.
   std::vector<std::uint32_t>& woken();
   /// Blocks with a barrier that is complete since the last call; cleared by the caller.
   std::vector<Block*>& released();
-  /// "0x1 in flag `data, from rank 0` (arena of rank 1 + 128)": what the thread last read by a strong load.
+  /// "0x1 in flag `data, from rank 0' (arena of rank 1 + 128), at ring_all_reduce at PTX line 20 (...)": what the
+  /// thread last read by a strong load, and where; "nothing" if it has not.
   std::string last_read(const Thread& thread) const;
   /// "rank 1 block 0 thread 3 of ring_all_reduce at PTX line 17 (ring.hpp:40): st.release..." for where it is.
   std::string describe(const Thread& thread) const;

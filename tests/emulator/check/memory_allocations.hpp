@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulator/check/memory_shadow.hpp"
+
 namespace tutti::emulator {
 
 /// Memory of a device, at host addresses.
@@ -40,6 +42,52 @@ struct MulticastWindow {
   std::uint64_t begin = 0;  ///< a virtual address: nothing lies there
   std::size_t bytes = 0;
   std::vector<std::uint64_t> replicas;
+};
+
+/// An allocation with its shadow. Granules lie at multiples of 8 of the address.
+struct Region {
+  Allocation allocation;
+  std::uint64_t begin = 0, end = 0;  ///< addresses
+  std::uint64_t base = 0;            ///< address of granule 0
+  bool freed = false;
+  Shadow shadow;
+
+  bool contains(std::uint64_t address, std::size_t bytes) const {
+    return address >= begin && address < end && end - address >= bytes;
+  }
+  Granule& granule(std::uint64_t address) { return shadow[(address - base) / 8]; }
+};
+
+/// All allocations, names and windows.
+class AddressMap {
+ public:
+  /// Throws std::runtime_error if it overlaps one that is not freed; one that is freed is forgotten.
+  Region& add(const Allocation& allocation, std::uint32_t generation);
+  void free(std::uint64_t begin);
+  void name(const NamedRange& range);
+  void add(const MulticastWindow& window);
+  void clear();
+  void forget_accesses(std::uint32_t generation);
+
+  /// The region with this address, or null.
+  Region* find(std::uint64_t address) {
+    Region* const cached = cache_[address / kPage % kCached];
+    if (cached && cached->contains(address, 1)) return cached;
+    return search(address);
+  }
+  const NamedRange* named(std::uint64_t address) const;
+  const MulticastWindow* window(std::uint64_t address) const;
+  /// "flag `data from 0` + 8 (arena of rank 1 + 128)".
+  std::string describe(std::uint64_t address) const;
+
+ private:
+  static constexpr std::size_t kCached = 64, kPage = 4096;
+  Region* search(std::uint64_t address);
+
+  std::map<std::uint64_t, Region> regions_;  // by begin
+  std::map<std::uint64_t, NamedRange> names_;
+  std::map<std::uint64_t, MulticastWindow> windows_;
+  std::array<Region*, kCached> cache_{};
 };
 
 }  // namespace tutti::emulator

@@ -24,6 +24,7 @@ enum class Defect : std::uint8_t {
   uninitialised,   ///< a read of bytes that nobody wrote
   non_coherent,    ///< a non-coherent read of bytes that are written while the kernel runs, or of a peer's memory
   read_only,       ///< a write to parameters or constants
+  fault,           ///< what the machine itself finds: misaligned, trap, divergent barrier, ...
   hang,
   too_few_residents,  ///< a hang, because the launch needs more blocks at once than the device holds
   endless_loop,       ///< a thread that runs on and on without a strong access

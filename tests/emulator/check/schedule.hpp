@@ -58,9 +58,9 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  /// Runs everything once. The same seed gives the same run, if host memory is the same. Throws Found for a defect,
-  /// Fault for what the machine itself finds (misaligned, trap, ...). What lies in host memory is the caller's to set
-  /// before each run; the memory is ready for a new run whatever happened.
+  /// Runs everything once. The same seed gives the same run, if host memory is the same. Throws Found for a defect;
+  /// those that the machine finds itself (misaligned, trap, ...) are Defect::fault. What lies in host memory is the
+  /// caller's to set before each run; the memory is ready for a new run whatever happened.
   ScheduleResult run(std::uint64_t seed);
 
  private:
