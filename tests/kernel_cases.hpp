@@ -151,7 +151,9 @@ struct Prepared {
 template <class World>
 class CaseBuffers {
  public:
-  CaseBuffers(World& world, std::size_t bytes) : world_(world), bytes_(bytes + 2 * kAround) {
+  /// `aligned`: data stands where its type may, as a GPU demands; else anywhere.
+  CaseBuffers(World& world, std::size_t bytes, bool aligned = false)
+      : world_(world), bytes_(bytes + 2 * kAround), aligned_(aligned) {
     for (int& s : segments_) s = world.allocate_segment(bytes_);
     for (int r = 0; r < world.geometry().ranks; ++r)
       for (int i = 0; i < 2; ++i) unmapped_.push_back(world.allocate(r, bytes_));
@@ -272,10 +274,11 @@ class CaseBuffers {
       return mapped ? world_.segment(segments_[i], rank) : unmapped_[static_cast<std::size_t>(2 * rank + i)];
     };
     Layout l{.in_buffer = buffer(0), .out_buffer = buffer(1)};
-    // Where the data stands in its buffer differs from rank to rank, and is aligned for no type.
+    // Where the data stands in its buffer differs from rank to rank.
+    const std::size_t grain = aligned_ ? size_of(c.type) : 1;
     const std::size_t offset = (c.salt + static_cast<std::size_t>(rank) * 5) % kAround;
-    l.in = l.in_buffer + offset;
-    l.out = l.out_buffer + (offset * 3 + 1) % kAround;
+    l.in = l.in_buffer + offset / grain * grain;
+    l.out = l.out_buffer + (offset * 3 + 1) % kAround / grain * grain;
     l.in_elements = l.out_elements = c.count;
     std::size_t before_out = 0, before_in = 0;  // in place, elements from the start of the one buffer
     switch (c.shape()) {
@@ -318,6 +321,7 @@ class CaseBuffers {
 
   World& world_;
   std::size_t bytes_;
+  bool aligned_;
   int segments_[2];
   std::vector<char*> unmapped_;    // [rank][in, out]
   Case all_of_;                    // the reduction of

@@ -1,0 +1,107 @@
+// Every kernel as it ships: right, and without a race, in every schedule that is tried.
+#include <gtest/gtest.h>
+
+#include "tests/emulator/kernels/settings.hpp"
+
+namespace tutti::emulator {
+namespace {
+
+using cases::Mapped;
+
+constexpr std::uint64_t kSeeds = 20;
+
+class Compiled : public testing::TestWithParam<Kernel> {};
+
+void expect_clean(const TrialSetting& setting, std::uint64_t seeds) {
+  KernelTrial trial(shipped_code(), setting);
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Outcome outcome = trial.run(seed);
+    ASSERT_EQ(outcome.text, "") << cases::text_of(setting.calls.front()) << ", ranks " << setting.geometry.ranks
+                                << ", threads " << setting.threads << ", seed " << seed;
+  }
+}
+
+TEST_P(Compiled, KernelIsRightInEverySchedule) {
+  constexpr DataType kOnePerWidth[] = {DataType::u8, DataType::f16, DataType::f32, DataType::f64};
+  for (int ranks = 2; ranks <= 4; ++ranks) {
+    int turn = ranks;
+    for (const DataType type : kOnePerWidth) {
+      const Mapped mapped[] = {Mapped::all, Mapped::none, Mapped::all_but_one};
+      // Each kind of memory with each width in some world.
+      expect_clean(setting_of(GetParam(), ranks, bytes_for(GetParam(), ranks), type, mapped[turn++ % 3], 2), kSeeds);
+      if (HasFatalFailure() || cases::shape_of(GetParam()) == cases::Shape::nothing) break;
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(Compiled, KernelTakesEveryTypeAndOddSizes) {
+  if (cases::shape_of(GetParam()) == cases::Shape::nothing) GTEST_SKIP() << "a barrier moves nothing";
+  std::uint64_t salt = static_cast<std::uint64_t>(GetParam());
+  for (int t = 0; t < kDataTypes; ++t) {
+    TrialSetting setting = setting_of(GetParam(), 3, 0, static_cast<DataType>(t), Mapped::all, 1);
+    const cases::Case base = setting.calls.front();
+    setting.calls.clear();
+    for (const std::size_t count : {0, 1, 7, 33, 67}) {
+      cases::Case c = base;
+      c.count = count;
+      c.op = static_cast<ReduceOp>(++salt % kReduceOps);
+      c.in_place = c.may_be_in_place() && salt % 3 == 0;
+      c.mapped = static_cast<Mapped>(salt % 3);
+      c.salt = salt;
+      if (!cases::takes(c, setting.geometry)) c.op = ReduceOp::sum;
+      if (cases::takes(c, setting.geometry)) setting.calls.push_back(c);
+    }
+    expect_clean(setting, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Code, Compiled, testing::ValuesIn(all_kernels()),
+                         [](const auto& kernel) { return std::string(name_of(kernel.param)); });
+
+TEST(Packets, AreWipedBeforeTheirTagsRepeat) {
+  for (const Kernel kernel : {Kernel::packets_all_reduce, Kernel::packets_all_to_all}) {
+    TrialSetting setting = setting_of(kernel, 3, 96, DataType::f32, Mapped::none, 5);
+    setting.packet_uses = (std::uint64_t{1} << 32) - 4;
+    expect_clean(setting, kSeeds);
+  }
+}
+
+TEST(Calls, OfDifferentKernelsFollowEachOther) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    TrialSetting setting = setting_of(Kernel::barrier, 3, 0, DataType::f32, Mapped::all, 1);
+    setting.geometry = cases::tight_geometry(3, 2, cases::kLeastSlots);
+    setting.calls.clear();
+    std::uint64_t salt = seed;
+    for (int call = 0; call < 8; ++call) {
+      const std::vector<Kernel> all = all_kernels();
+      const Kernel kernel = all[(salt * 7 + static_cast<std::uint64_t>(call) * 11) % all.size()];
+      cases::Case c = setting_of(kernel, 3, bytes_for(kernel, 3) / 2, DataType::i32, static_cast<Mapped>(++salt % 3), 1)
+                          .calls.front();
+      c.root = static_cast<int>(salt % 3);
+      c.to = static_cast<int>((salt + 1) % 3);
+      c.salt = salt;
+      setting.calls.push_back(c);
+    }
+    expect_clean(setting, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Launches, ThatNeedMoreBlocksThanThereAreAreNamed) {
+  TrialSetting setting = setting_of(Kernel::ring_all_reduce, 2, 2048, DataType::f32, Mapped::none, 1);
+  setting.resident = 1;
+  // One block at a time works while block b of a rank meets block b of its peer, and hangs when it meets another.
+  KernelTrial trial(shipped_code(), setting);
+  bool hung = false;
+  for (std::uint64_t seed = 1; seed <= kSeeds && !hung; ++seed) {
+    const Outcome outcome = trial.run(seed);
+    if (outcome.clean()) continue;
+    hung = true;
+    EXPECT_EQ(outcome.defect, Defect::too_few_residents) << outcome.text;
+  }
+}
+
+}  // namespace
+}  // namespace tutti::emulator
