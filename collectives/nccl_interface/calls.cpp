@@ -10,7 +10,8 @@ namespace {
 
 /// tutti's own check, less what NCCL's contract has no word about: messages to the own rank, and overlapping buffers of
 /// an all-to-all or of messages, which get what they get.
-void check_arguments(const ncclComm& communicator, const Request& request) {
+void check_arguments(const ncclComm& communicator, Request request, ncclDataType_t type) {
+  request.type = moved_type(type);  // of the size that it has in memory
   const int rank = communicator.rank(), size = communicator.size();
   const bool may_overlap = request.collective == Collective::all_to_all;
   if (!may_overlap && !(request.is_message() && request.peer == rank)) return validate(request, rank, size);
@@ -32,9 +33,28 @@ struct Arguments {
   int peer = -1;  ///< or root
 };
 
+void set_operator(Call& call, const Arguments& given) {
+  Request& request = call.request;
+  if (is_8_bit_float(given.type)) call.narrow = given.type;
+  if (given.op >= ncclNumOps) call.scaling = call.communicator->scalings.find(given.op);
+  if (call.scaling) {
+    if (call.scaling->type != given.type)
+      throw Refusal(ncclInvalidArgument,
+                    fmt::format("operator {} was made for datatype {}, the call has {}", given.op,
+                                static_cast<int>(call.scaling->type), static_cast<int>(given.type)));
+    return;
+  }
+  request.op = operator_of(given.op);
+  // NCCL's integers are averaged as they are added up: in their own type, which may wrap. tutti's do not wrap.
+  if (request.op != ReduceOp::avg || !is_integer(request.type)) return;
+  request.op = ReduceOp::sum;
+  call.divides = call.communicator->size() > 1;
+}
+
 ncclResult_t issue(const Arguments& given) {
   return answer_in_group(given.function, [&] {
-    Call call{communicator(given.comm), {}, {}};
+    Call call;
+    call.communicator = communicator(given.comm);
     call.communicator->require_ready();
     Request& request = call.request;
     request = {.collective = given.collective,
@@ -43,17 +63,8 @@ ncclResult_t issue(const Arguments& given) {
                .count = given.count,
                .peer = given.peer,
                .stream = given.stream};
-    if (!request.reduces()) {
-      request.type = moved_type(given.type);
-    } else {
-      request.type = computed_type(given.type);
-      if (given.op >= ncclNumOps) call.scaling = call.communicator->scalings.find(given.op);
-      if (!call.scaling) request.op = operator_of(given.op);
-      if (call.scaling && call.scaling->named != given.type)
-        throw Refusal(ncclInvalidArgument,
-                      fmt::format("operator {} was made for datatype {}, the call has {}", given.op,
-                                  static_cast<int>(call.scaling->named), static_cast<int>(given.type)));
-    }
+    request.type = request.reduces() ? computed_type(given.type) : moved_type(given.type);
+    if (request.reduces()) set_operator(call, given);
     if (request.is_rooted() || request.is_message()) {
       const int size = call.communicator->size();
       if (request.peer < 0 || request.peer >= size)
@@ -61,7 +72,7 @@ ncclResult_t issue(const Arguments& given) {
                                                        request.is_message() ? "peer" : "root", request.peer, size - 1));
     }
     if (request.count == 0) return ncclSuccess;
-    check_arguments(*call.communicator, request);
+    check_arguments(*call.communicator, request, given.type);
     add(std::move(call));
     return ncclSuccess;
   });

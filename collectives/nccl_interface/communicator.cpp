@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collectives/nccl_interface/elements.hpp"
+
 using tutti::Error;
 using tutti::ErrorCode;
 using tutti::nccl_interface::Refusal;
@@ -45,7 +47,7 @@ void ncclComm::join(const tutti::UniqueId& id, int as, int of) {
   state->bootstrap = state->session->bootstrap;
   state->members.resize(static_cast<std::size_t>(size_));
   std::iota(state->members.begin(), state->members.end(), 0);
-  tutti::nccl_interface::load_scaling();
+  tutti::nccl_interface::load_element_kernels();
   auto backend = std::make_unique<tutti::NativeCudaBackend>(*state, tutti::CommunicatorOptions{});
   backend_ = backend.get();
   state->backend = std::move(backend);

@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "collectives/backend_native_cuda.hpp"
+#include "collectives/nccl_interface/operators.hpp"
 #include "collectives/nccl_interface/registrations.hpp"
 #include "collectives/nccl_interface/results.hpp"
-#include "collectives/nccl_interface/scaling.hpp"
 #include "collectives/nccl_interface/scratch.hpp"
 
 /// One rank's communicator. Every one is a session of its own: what tutti's communicators of one session share (the

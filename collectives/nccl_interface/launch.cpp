@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/nccl_interface/elements.hpp"
 #include "collectives/streams_cuda.hpp"
 #include "kernels/launch_cuda.hpp"
 
@@ -54,36 +55,60 @@ class Streams {
 };
 
 void reserve_scratch(ncclComm& communicator, Call& call) {
-  if (!call.scaling) return;
+  if (!call.scaling && !call.narrow) return;
   const Request& request = call.request;
-  // What the collective writes may hold its input before: of an all-reduce, and at a reduce's root.
-  if (request.collective == Collective::all_reduce ||
-      (request.collective == Collective::reduce && request.peer == communicator.rank()))
-    call.scaled = request.out;
-  else
-    call.scaled =
-        communicator.scratch.reserve(request.bytes_in(static_cast<std::size_t>(communicator.size())), stream_of(call));
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const bool has_out = request.has_out(communicator.rank());
+  // What the collective writes may hold its input before, where it is as large.
+  if (!call.narrow && has_out && !request.spreads_in()) return;
+  const std::size_t in = ceil_div(request.bytes_in(ranks), kLine) * kLine;
+  const std::size_t out = call.narrow && has_out ? request.bytes_out(ranks) : 0;
+  call.scratch_in = communicator.scratch.reserve(in + out, stream_of(call));
+  if (out > 0) call.scratch_out = static_cast<char*>(call.scratch_in) + in;
+}
+
+void launch_broadcast(ncclComm& communicator, Request request, cudaStream_t stream) {
+  // tutti's is in place.
+  const bool sends = request.peer == communicator.rank();
+  if (sends && !request.out) request.out = const_cast<void*>(request.in);
+  if (sends) copy(request.out, request.in, request.bytes(), stream);
+  request.in = request.out;
+  communicator.backend().run_group({&request, 1});
+}
+
+void launch_reduction(ncclComm& communicator, const Call& call, cudaStream_t stream) {
+  Request request = call.request;
+  request.stream = stream;
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const std::size_t element = size_of(request.type);
+  const std::size_t count_in = request.bytes_in(ranks) / element, count_out = request.bytes_out(ranks) / element;
+  const bool has_out = request.has_out(communicator.rank());
+  if (call.scratch_in) communicator.scratch.begin(stream);
+  if (call.scaling || call.narrow) {
+    void* const to = call.scratch_in ? call.scratch_in : request.out;
+    if (call.narrow)
+      widen(*call.narrow, request.in, to, count_in, call.scaling ? &*call.scaling : nullptr, stream);
+    else
+      scale(*call.scaling, request.in, to, count_in, stream);
+    request.in = to;
+  }
+  if (call.scratch_out) request.out = call.scratch_out;
+  communicator.backend().run_group({&request, 1});
+  if (call.scratch_out) narrow(*call.narrow, call.scratch_out, call.request.out, count_out, stream);
+  if (call.divides && has_out)
+    divide(request.type, request.out, count_out, static_cast<unsigned>(communicator.size()), stream);
+  if (call.scratch_in) communicator.scratch.end(stream);
 }
 
 void launch_collective(ncclComm& communicator, const Call& call, cudaStream_t stream) {
   Request request = call.request;
   request.stream = stream;
-  if (request.collective == Collective::broadcast) {
-    // tutti's is in place.
-    const bool sends = request.peer == communicator.rank();
-    if (sends && !request.out) request.out = const_cast<void*>(request.in);
-    if (sends) copy(request.out, request.in, request.bytes(), stream);
-    request.in = request.out;
-  }
-  const bool in_scratch = call.scaled && call.scaled != request.out;
-  if (in_scratch) communicator.scratch.begin(stream);
-  if (call.scaling) {
-    const auto ranks = static_cast<std::size_t>(communicator.size());
-    scale(*call.scaling, request.in, call.scaled, request.bytes_in(ranks) / size_of(request.type), stream);
-    request.in = call.scaled;
-  }
-  communicator.backend().run_group({&request, 1});
-  if (in_scratch) communicator.scratch.end(stream);
+  if (request.collective == Collective::broadcast)
+    launch_broadcast(communicator, request, stream);
+  else if (request.reduces())
+    launch_reduction(communicator, call, stream);
+  else
+    communicator.backend().run_group({&request, 1});
 }
 
 /// A rank has no connection with itself: the k-th send to it is copied to the k-th receive.

@@ -11,8 +11,12 @@ namespace tutti::nccl_interface {
 struct Call {
   CommunicatorPointer communicator;
   Request request;  ///< its stream is the caller's: null is the default stream
-  std::optional<Scaling> scaling;
-  void* scaled = nullptr;  ///< where the multiplied elements go
+  // Of reductions, what a rank does to its own elements:
+  std::optional<Scaling> scaling;        ///< before
+  bool divides = false;                  ///< after: a sum that has to become an average
+  std::optional<ncclDataType_t> narrow;  ///< they are of this 8-bit type, and of the request's on the way
+  void* scratch_in = nullptr;            ///< what is computed before, unless it goes to the request's output
+  void* scratch_out = nullptr;           ///< the result of the collective, if it is to be narrowed
 };
 
 /// Launches the calls of a group, communicator by communicator, from this thread. On each communicator collectives come

@@ -46,9 +46,10 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
     its->require_ready();
     require(op, "op");
     require(scalar, "scalar");
-    Scaling scaling{datatype, computed_type(datatype)};
+    moved_type(datatype);
+    Scaling scaling{datatype};
     if (residence == ncclScalarHostImmediate)
-      std::memcpy(&scaling.bits, scalar, tutti::size_of(scaling.type));
+      std::memcpy(&scaling.bits, scalar, tutti::size_of(moved_type(datatype)));
     else if (residence == ncclScalarDevice)
       scaling.in_memory = scalar;
     else

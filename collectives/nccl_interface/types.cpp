@@ -13,15 +13,6 @@ void expect_type(ncclDataType_t type) {
                                                    static_cast<int>(type), static_cast<int>(ncclNumTypes) - 1));
 }
 
-/// The name of an 8-bit floating-point type; null for all others.
-const char* name_of_8_bit_float(ncclDataType_t type) {
-  switch (type) {
-    case ncclFloat8e4m3: return "ncclFloat8e4m3";
-    case ncclFloat8e5m2: return "ncclFloat8e5m2";
-    default: return nullptr;
-  }
-}
-
 }  // namespace
 
 DataType moved_type(ncclDataType_t type) {
@@ -41,12 +32,13 @@ DataType moved_type(ncclDataType_t type) {
   }
 }
 
-DataType computed_type(ncclDataType_t type) {
-  expect_type(type);
-  if (const char* const name = name_of_8_bit_float(type))
-    throw Refusal(ncclInvalidUsage, fmt::format("tutti does not reduce {}; it only moves it", name));
-  return moved_type(type);
+bool is_8_bit_float(ncclDataType_t type) { return type == ncclFloat8e4m3 || type == ncclFloat8e5m2; }
+
+bool is_integer(DataType type) {
+  return type != DataType::f16 && type != DataType::bf16 && type != DataType::f32 && type != DataType::f64;
 }
+
+DataType computed_type(ncclDataType_t type) { return is_8_bit_float(type) ? DataType::f16 : moved_type(type); }
 
 ReduceOp operator_of(int op) {
   switch (op) {

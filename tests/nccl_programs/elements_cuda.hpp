@@ -9,9 +9,9 @@
 
 namespace nccl_programs {
 
-inline constexpr ncclDataType_t kComputedTypes[] = {ncclInt8,   ncclUint8,   ncclInt32,   ncclUint32,  ncclInt64,
-                                                    ncclUint64, ncclFloat16, ncclFloat32, ncclFloat64, ncclBfloat16};
-inline constexpr ncclDataType_t kMovedOnlyTypes[] = {ncclFloat8e4m3, ncclFloat8e5m2};
+inline constexpr ncclDataType_t kTypes[] = {ncclInt8,    ncclUint8,    ncclInt32,      ncclUint32,
+                                            ncclInt64,   ncclUint64,   ncclFloat16,    ncclFloat32,
+                                            ncclFloat64, ncclBfloat16, ncclFloat8e4m3, ncclFloat8e5m2};
 
 std::size_t size_of(ncclDataType_t type);
 std::string name_of(ncclDataType_t type);
