@@ -369,7 +369,7 @@ void Machine<Memory>::complete(Block& block, int index) {
     if (t.lane() == 0) first = nullptr;
     if (t.state != Thread::State::at_barrier || t.barrier != index) continue;
     if (!first) first = &t;
-    if (&t.instruction() != &first->instruction())
+    if ((t.instruction().aligned || first->instruction().aligned) && &t.instruction() != &first->instruction())
       throw Fault(t, fmt::format("barrier in divergent code: thread {} of its warp is at PTX line {}", first->index,
                                  first->instruction().line));
   }
