@@ -223,7 +223,7 @@ void NcclBackend::connect(Bootstrap& bootstrap) {
 }
 
 NcclBackend::~NcclBackend() {
-  cudaSetDevice(device_->device());
+  const OnDevice current(device_->device(), std::nothrow);
   try {
     const detail::BesideCaptures beside;
     for (const Line& line : lines_)

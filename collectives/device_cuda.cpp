@@ -33,6 +33,10 @@ OnDevice::OnDevice(int device) {
   else
     check_cuda(cudaSetDevice(device), "cudaSetDevice");
 }
+OnDevice::OnDevice(int device, std::nothrow_t) noexcept {
+  if (cudaGetDevice(&before_) != cudaSuccess) before_ = -1;
+  cudaSetDevice(device);
+}
 OnDevice::~OnDevice() {
   if (before_ >= 0) cudaSetDevice(before_);
 }
@@ -90,7 +94,8 @@ void DeviceSession::release() {
 }
 
 DeviceSession::~DeviceSession() {
-  cudaSetDevice(device());
+  // Its end may come in a call of another session, which goes on with its own device: graphs keep sessions.
+  const OnDevice current(device(), std::nothrow);
   close_retired();  // its communicators are gone, so no call is in flight
   release();
 }

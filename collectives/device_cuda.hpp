@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ void check_cuda(int result, const char* call);
 class OnDevice {
  public:
   explicit OnDevice(int device);
+  /// For destructors, which go on where the device cannot be used any more.
+  OnDevice(int device, std::nothrow_t) noexcept;
   OnDevice(const OnDevice&) = delete;
   OnDevice& operator=(const OnDevice&) = delete;
   ~OnDevice();
