@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/instance_cuda.hpp"
+#include "kernels/start_cuda.cuh"
 
 namespace tutti {
 namespace {
@@ -79,8 +80,7 @@ int load_kernels(int* blocks) {
 int launch(Kernel kernel, int blocks, const Team& team, const Call& call, const Reports& reports, void* stream) {
   const Collective function = instance_of(kernel);
   if (!function) return cudaErrorInvalidDeviceFunction;
-  function<<<static_cast<unsigned>(blocks), kCudaThreads, 0, static_cast<cudaStream_t>(stream)>>>(team, call, reports);
-  return cudaGetLastError();
+  return start(function, dim3(static_cast<unsigned>(blocks)), kCudaThreads, stream, team, call, reports);
 }
 
 }  // namespace tutti

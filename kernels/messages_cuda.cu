@@ -3,6 +3,7 @@
 
 #include "kernels/block_cuda.cuh"
 #include "kernels/instance_cuda.hpp"
+#include "kernels/start_cuda.cuh"
 
 namespace tutti {
 namespace {
@@ -41,8 +42,7 @@ int launch_queues(std::span<const Message> given, std::span<const int> ends, con
   int blocks = 1;
   for (const Message& message : given) blocks = std::max(blocks, message.blocks);
   const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(ends.size()));
-  messages<kCapacity><<<grid, kCudaThreads, 0, static_cast<cudaStream_t>(stream)>>>(team, queues, reports);
-  return cudaGetLastError();
+  return start(messages<kCapacity>, grid, kCudaThreads, stream, team, queues, reports);
 }
 
 constexpr int kFewMessages = 8;  // parameters of half a kilobyte

@@ -1,6 +1,7 @@
 // A first word from every GPU to every other.
 #include "kernels/block_cuda.cuh"
 #include "kernels/instance_cuda.hpp"
+#include "kernels/start_cuda.cuh"
 
 namespace tutti {
 
@@ -25,8 +26,7 @@ __global__ void probe(int step, const __grid_constant__ Team team, std::uint64_t
 const void* probe_kernel() { return reinterpret_cast<const void*>(probe); }
 
 int launch_probe(int step, const Team& team, std::uint64_t* seen, void* stream) {
-  probe<<<1, kMaxRanks, 0, static_cast<cudaStream_t>(stream)>>>(step, team, seen);
-  return cudaGetLastError();
+  return start(probe, dim3(1), kMaxRanks, stream, step, team, seen);
 }
 
 }  // namespace tutti

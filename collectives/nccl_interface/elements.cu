@@ -5,6 +5,7 @@
 #include "collectives/nccl_interface/results.hpp"
 #include "collectives/nccl_interface/types.hpp"
 #include "kernels/arithmetic.hpp"
+#include "kernels/start_cuda.cuh"
 
 namespace tutti::nccl_interface {
 namespace {
@@ -113,40 +114,39 @@ void load_element_kernels() {
 void scale(const Scaling& scaling, const void* from, void* to, std::size_t count, cudaStream_t stream) {
   dispatch_products(computed_type(scaling.type), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    scale_elements<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<T*>(to), static_cast<const T*>(from), count,
-                                                               static_cast<const T*>(scaling.in_memory),
-                                                               scalar_of<T>(scaling));
+    check(start(scale_elements<T>, blocks_for(count), kThreads, stream, static_cast<T*>(to),
+                static_cast<const T*>(from), count, static_cast<const T*>(scaling.in_memory), scalar_of<T>(scaling)),
+          "multiplying by a scalar");
   });
-  check(cudaGetLastError(), "multiplying by a scalar");
 }
 
 void divide(DataType type, void* elements, std::size_t count, unsigned divisor, cudaStream_t stream) {
   dispatch_integers(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    divide_elements<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<T*>(elements), count,
-                                                                static_cast<T>(divisor));
+    check(start(divide_elements<T>, blocks_for(count), kThreads, stream, static_cast<T*>(elements), count,
+                static_cast<T>(divisor)),
+          "dividing by the number of ranks");
   });
-  check(cudaGetLastError(), "dividing by the number of ranks");
 }
 
 void widen(ncclDataType_t type, const void* from, void* to, std::size_t count, const Scaling* scaling,
            cudaStream_t stream) {
   dispatch_8_bit_floats(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    widen_elements<<<blocks_for(count), kThreads, 0, stream>>>(
-        static_cast<__half*>(to), static_cast<const T*>(from), count,
-        scaling ? static_cast<const T*>(scaling->in_memory) : nullptr, scaling ? scalar_of<T>(*scaling) : T(1.0f));
+    const auto* const in_memory = scaling ? static_cast<const T*>(scaling->in_memory) : nullptr;
+    check(start(widen_elements<T>, blocks_for(count), kThreads, stream, static_cast<__half*>(to),
+                static_cast<const T*>(from), count, in_memory, scaling ? scalar_of<T>(*scaling) : T(1.0f)),
+          "widening to f16");
   });
-  check(cudaGetLastError(), "widening to f16");
 }
 
 void narrow(ncclDataType_t type, const void* from, void* to, std::size_t count, cudaStream_t stream) {
   dispatch_8_bit_floats(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    narrow_elements<<<blocks_for(count), kThreads, 0, stream>>>(static_cast<T*>(to), static_cast<const __half*>(from),
-                                                                count);
+    check(start(narrow_elements<T>, blocks_for(count), kThreads, stream, static_cast<T*>(to),
+                static_cast<const __half*>(from), count),
+          "narrowing from f16");
   });
-  check(cudaGetLastError(), "narrowing from f16");
 }
 
 }  // namespace tutti::nccl_interface
