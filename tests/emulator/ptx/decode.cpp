@@ -46,10 +46,11 @@ Form decode(std::string_view spelling, bool pair) {
       {"brkpt", decode_plain},
       {"nanosleep", decode_sleep},
       {"griddepcontrol", decode_grid_dependency},
+      {"pmevent", decode_event},
       {"setmaxnreg", decode_register_count},
   };
   Words words(spelling);
-  const auto family = kFamilies.find(words.next());
+  const auto family = kFamilies.find(words.name());
   if (family == kFamilies.end()) return decode_computation(spelling, pair);
   const Form form = family->second(words);
   words.finish();

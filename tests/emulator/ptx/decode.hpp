@@ -1,7 +1,7 @@
 // What a mnemonic with its modifiers means, and which operands it takes.
 //
-// The modifiers are read in the order in which the PTX manual gives them; one that is unknown, missing or elsewhere
-// is an error that names it. Instructions that only compute are found by their whole spelling (see arithmetic.hpp).
+// A modifier that is unknown, missing or twice there is an error that names it; their order means nothing, as for
+// ptxas. Instructions that only compute are found by their whole spelling (see arithmetic.hpp).
 #pragma once
 #include <array>
 #include <string_view>
@@ -22,11 +22,14 @@ struct OperandRule {
 
   Role role = Role::from;
   Type type = Type::b32;
-  bool wider = false;       ///< a register of more bits will do
-  bool optional = false;    ///< at most one of an instruction's operands is
-  Pair pair = Pair::no;     ///< the second one is a predicate unless `second` says otherwise
-  std::uint8_t vector = 0;  ///< so many of them in braces
+  bool wider = false;     ///< a register of more bits will do
+  bool optional = false;  ///< at most one of an instruction's operands is
+  Pair pair = Pair::no;   ///< the second one is a predicate unless `second` says otherwise
   Type second = Type::pred;
+  std::uint8_t vector = 0;  ///< so many of them in braces
+  bool named = false;       ///< of a source: the address of a variable or function will do
+  bool special = false;     ///< of a source: a special register will do
+  bool sink = false;        ///< of a destination: _ will do
 };
 
 struct Form {

@@ -48,9 +48,9 @@ bool take_atomic_type(Words& words, Instruction& atomic, AtomicOperation operati
   const bool ordered = operation == min || operation == max;
   const bool halves = (operation == add || ordered) && words.take("noftz");
   const bool policy = words.take("L2::cache_hint");
-  if (atomic.space == Space::global && (halves || operation == add))
+  if (atomic.space != Space::shared && (halves || operation == add))
     atomic.vector = words.take_from<std::uint8_t>({{"v2", 2}, {"v4", 4}, {"v8", 8}}).value_or(1);
-  if (ordered && halves && atomic.vector == 1) words.unknown("a vector");
+  if (ordered && halves && atomic.vector == 1) words.lacks("a vector");
   atomic.type = halves               ? words.need_type({Type::f16, Type::f16x2, Type::bf16, Type::bf16x2})
                 : atomic.vector == 1 ? need_atomic_type(words, operation)
                                      : words.need_type({Type::f32});
@@ -72,17 +72,22 @@ bool take_atomic(Words& words, Instruction& atomic, bool returns) {
       atomic.order = Order::acq_rel;
   }
   atomic.scope = take_scope(words).value_or(Scope::gpu);
-  atomic.space =
-      words.take_from<Space>({{"global", Space::global}, {"shared", Space::shared}, {"shared::cta", Space::shared}})
-          .value_or(Space::generic);
+  atomic.space = words
+                     .take_from<Space>({{"global", Space::global},
+                                        {"shared", Space::shared},
+                                        {"shared::cta", Space::shared},
+                                        {"shared::cluster", Space::shared}})
+                     .value_or(Space::generic);
   const AtomicOperation operation = need_operation(words, returns);
   atomic.operation = static_cast<std::uint8_t>(operation);
   return take_atomic_type(words, atomic, operation);
 }
 
 OperandRule value(const Instruction& atomic, Role role) {
-  return {
-      .role = role, .type = atomic.type, .vector = static_cast<std::uint8_t>(atomic.vector > 1 ? atomic.vector : 0)};
+  return {.role = role,
+          .type = atomic.type,
+          .vector = static_cast<std::uint8_t>(atomic.vector > 1 ? atomic.vector : 0),
+          .sink = true};
 }
 
 /// .v2, .v4, .v8 and a type of 16 or 32 bits, or a scalar type, of multimem instructions.
@@ -119,17 +124,16 @@ AtomicOperation need_multimem_operation(Words& words) {
 
 std::initializer_list<Type> multimem_scalars(AtomicOperation operation) {
   static constexpr std::initializer_list<Type> kBits = {Type::b32, Type::b64},
-                                               kAdd = {Type::u32, Type::s32,   Type::u64,  Type::f32,   Type::f64,
-                                                       Type::f16, Type::f16x2, Type::bf16, Type::bf16x2},
-                                               kOrder = {Type::u32, Type::s32,   Type::u64,  Type::s64,
-                                                         Type::f16, Type::f16x2, Type::bf16, Type::bf16x2};
+                                               kAdd = {Type::u32, Type::s32,   Type::u64,   Type::f32,
+                                                       Type::f64, Type::f16x2, Type::bf16x2},
+                                               kOrder = {Type::u32, Type::s32,   Type::u64,
+                                                         Type::s64, Type::f16x2, Type::bf16x2};
   return operation == add ? kAdd : operation == min || operation == max ? kOrder : kBits;
 }
 
 }  // namespace
 
 Form decode_atomic(Words& words) {
-  words.need("atom");
   Form form;
   const bool policy = take_atomic(words, form.instruction, true);
   form.add(value(form.instruction, Role::to)).address().add(value(form.instruction, Role::from));
@@ -139,7 +143,6 @@ Form decode_atomic(Words& words) {
 }
 
 Form decode_reduction(Words& words) {
-  words.need("red");
   Form form;
   const bool policy = take_atomic(words, form.instruction, false);
   form.address().add(value(form.instruction, Role::from));
@@ -148,7 +151,6 @@ Form decode_reduction(Words& words) {
 }
 
 Form decode_multimem(Words& words) {
-  words.need("multimem");
   Form form;
   Instruction& access = form.instruction;
   access.kind = words.need_from<Kind>(

@@ -2,7 +2,9 @@
 // spelling, and how many operands it has, says find_computation().
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "tests/emulator/ptx/arithmetic.hpp"
@@ -73,11 +75,38 @@ Types types_of(std::string_view spelling) {
   return {{last}, {last}};
 }
 
+/// As ptxas does, takes the modifiers before the types in any order: the spelling under which there is a computation.
+Computation find_in_any_order(std::string_view& spelling, bool pair, std::string& reordered) {
+  if (const Computation found = find_computation(spelling, pair); found.compute) return found;
+  std::vector<std::string_view> modifiers, types;
+  std::size_t at = spelling.find('.');
+  const std::string_view name = spelling.substr(0, at);
+  while (at != std::string_view::npos) {
+    const std::size_t end = spelling.find('.', at + 1);
+    const std::string_view word = spelling.substr(at + 1, end == std::string_view::npos ? end : end - at - 1);
+    (narrow_type_of(word) != Type::none ? types : modifiers).push_back(word);
+    at = end;
+  }
+  constexpr std::size_t kMost = 4;
+  if (modifiers.empty() || modifiers.size() > kMost) return {};
+  std::sort(modifiers.begin(), modifiers.end());
+  do {
+    reordered = fmt::format("{}.{}.{}", name, fmt::join(modifiers, "."), fmt::join(types, "."));
+    if (const Computation found = find_computation(reordered, pair); found.compute) {
+      spelling = reordered;
+      return found;
+    }
+  } while (std::next_permutation(modifiers.begin(), modifiers.end()));
+  return {};
+}
+
 }  // namespace
 
 Form decode_computation(std::string_view spelling, bool pair) {
-  const Computation found = find_computation(spelling, pair);
-  if (!found.compute) throw std::runtime_error(fmt::format("unknown instruction '{}'", spelling));
+  std::string reordered;
+  const std::string_view written = spelling;
+  const Computation found = find_in_any_order(spelling, pair, reordered);
+  if (!found.compute) throw std::runtime_error(fmt::format("unknown instruction '{}'", written));
   const Types types = types_of(spelling);
   Form form;
   form.instruction.kind = Kind::compute;
@@ -89,11 +118,14 @@ Form decode_computation(std::string_view spelling, bool pair) {
             .type = types.to.front(),
             .wider = types.wider,
             .pair = pair ? OperandRule::Pair::must : OperandRule::Pair::no,
-            .second = types.to.back()});
+            .second = types.to.back(),
+            .sink = pair});
   for (int k = 0; k < found.from; ++k)
     form.add({.role = OperandRule::Role::from,
               .type = types.from[std::min(static_cast<std::size_t>(k), types.from.size() - 1)],
-              .wider = types.wider});
+              .wider = types.wider,
+              .named = form.moves,
+              .special = form.moves || spelling.starts_with("cvt.")});
   return form;
 }
 

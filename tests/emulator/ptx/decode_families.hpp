@@ -34,6 +34,7 @@ Form decode_elect(Words& words);
 Form decode_plain(Words& words);
 Form decode_sleep(Words& words);
 Form decode_grid_dependency(Words& words);
+Form decode_event(Words& words);
 Form decode_register_count(Words& words);
 
 /// What only computes.

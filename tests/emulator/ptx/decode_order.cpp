@@ -4,8 +4,7 @@
 namespace tutti::emulator {
 namespace {
 
-Form of_kind(Words& words, Kind kind) {
-  words.take(words.next());
+Form of_kind(Kind kind) {
   Form form;
   form.instruction.kind = kind;
   return form;
@@ -15,6 +14,7 @@ Space need_space(Words& words) {
   return words.need_from<Space>({{"global", Space::global},
                                  {"shared", Space::shared},
                                  {"shared::cta", Space::shared},
+                                 {"shared::cluster", Space::shared},
                                  {"local", Space::local},
                                  {"const", Space::constant},
                                  {"param", Space::param},
@@ -25,14 +25,14 @@ Space need_space(Words& words) {
 void need_proxy(Words& words, Form& form) {
   form.instruction.kind = Kind::proxy_fence;
   if (words.take("alias")) return;
-  if (!words.take("async")) words.unknown(".alias or .async");
-  words.take_any({"global", "shared::cta"});
+  if (!words.take("async")) words.lacks(".alias or .async");
+  words.take_any({"global", "shared::cta", "shared::cluster"});
 }
 
 }  // namespace
 
 Form decode_fence(Words& words) {
-  Form form = of_kind(words, Kind::fence);
+  Form form = of_kind(Kind::fence);
   if (words.take("proxy")) {
     need_proxy(words, form);
     return form;
@@ -48,7 +48,7 @@ Form decode_fence(Words& words) {
 }
 
 Form decode_memory_barrier(Words& words) {
-  Form form = of_kind(words, Kind::fence);
+  Form form = of_kind(Kind::fence);
   if (words.take("proxy")) {
     need_proxy(words, form);
     return form;
@@ -60,44 +60,47 @@ Form decode_memory_barrier(Words& words) {
 }
 
 Form decode_prefetch(Words& words) {
-  const bool uniform = words.next() == "prefetchu";
-  Form form = of_kind(words, Kind::nothing);
-  if (!uniform) words.take_any({"global", "local"});
+  const bool uniform = words.name() == "prefetchu";
+  Form form = of_kind(Kind::nothing);
+  if (!uniform)
+    form.instruction.space =
+        words.take_from<Space>({{"global", Space::global}, {"local", Space::local}}).value_or(Space::generic);
   if (uniform)
     words.need("L1");
   else if (!words.take_any({"L1", "L2", "L2::evict_last", "L2::evict_normal"}))
-    words.unknown("a cache level");
+    words.lacks("a cache level");
   return form.address();
 }
 
 Form decode_priority(Words& words) {
-  Form form = of_kind(words, Kind::nothing);
-  words.take("global");
+  Form form = of_kind(Kind::nothing);
+  if (words.take("global")) form.instruction.space = Space::global;
   words.need("L2::evict_normal");
   return form.address().add({.role = OperandRule::Role::hint, .type = Type::b32});
 }
 
 // Its value means nothing here, since only hints take it: no policy is made.
 Form decode_policy(Words& words) {
-  Form form = of_kind(words, Kind::nothing);
+  Form form = of_kind(Kind::nothing);
   words.need("fractional");
   if (!words.take_any({"L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"}))
-    words.unknown("a priority");
+    words.lacks("a priority");
   words.take_any({"L2::evict_first", "L2::evict_unchanged"});
   words.need("b64");
   return form.to(Type::b64).add({.role = OperandRule::Role::hint, .type = Type::f32, .optional = true});
 }
 
 Form decode_convert_address(Words& words) {
-  Form form = of_kind(words, Kind::to_generic);
+  Form form = of_kind(Kind::to_generic);
   if (words.take("to")) form.instruction.kind = Kind::from_generic;
   form.instruction.space = need_space(words);
   form.instruction.type = words.need_type({Type::u64});
-  return form.to(Type::u64).from(Type::u64);
+  form.to(Type::u64);
+  return form.add({.type = Type::u64, .named = form.instruction.kind == Kind::to_generic});
 }
 
 Form decode_is_in_space(Words& words) {
-  Form form = of_kind(words, Kind::is_in_space);
+  Form form = of_kind(Kind::is_in_space);
   form.instruction.space = need_space(words);
   return form.to(Type::pred).from(Type::u64);
 }

@@ -7,8 +7,7 @@ namespace {
 using Role = OperandRule::Role;
 using Pair = OperandRule::Pair;
 
-Form of_kind(Words& words, Kind kind) {
-  words.take(words.next());
+Form of_kind(Kind kind) {
   Form form;
   form.instruction.kind = kind;
   return form;
@@ -17,8 +16,8 @@ Form of_kind(Words& words, Kind kind) {
 }  // namespace
 
 Form decode_barrier(Words& words) {
-  const bool aligned_always = words.next() == "bar";
-  Form form = of_kind(words, Kind::barrier);
+  const bool aligned_always = words.name() == "bar";
+  Form form = of_kind(Kind::barrier);
   Instruction& barrier = form.instruction;
   if (aligned_always && words.take("warp")) {
     words.need("sync");
@@ -48,19 +47,19 @@ Form decode_barrier(Words& words) {
 }
 
 Form decode_shuffle(Words& words) {
-  Form form = of_kind(words, Kind::shuffle);
+  Form form = of_kind(Kind::shuffle);
   words.need("sync");
   const auto mode = words.need_from<Shuffle>(
       {{"up", Shuffle::up}, {"down", Shuffle::down}, {"bfly", Shuffle::butterfly}, {"idx", Shuffle::index}},
       ".up, .down, .bfly or .idx");
   form.instruction.operation = static_cast<std::uint8_t>(mode);
   form.instruction.type = words.need_type({Type::b32});
-  form.add({.role = Role::to, .type = Type::b32, .pair = Pair::may});
+  form.add({.role = Role::to, .type = Type::b32, .pair = Pair::may, .sink = true});
   return form.from(Type::b32).from(Type::b32).from(Type::b32).from(Type::b32);
 }
 
 Form decode_vote(Words& words) {
-  Form form = of_kind(words, Kind::vote);
+  Form form = of_kind(Kind::vote);
   words.need("sync");
   const auto mode =
       words.need_from<Vote>({{"all", Vote::all}, {"any", Vote::any}, {"uni", Vote::uniform}, {"ballot", Vote::ballot}},
@@ -71,17 +70,17 @@ Form decode_vote(Words& words) {
 }
 
 Form decode_match(Words& words) {
-  Form form = of_kind(words, Kind::match);
+  Form form = of_kind(Kind::match);
   const auto mode = words.need_from<Match>({{"any", Match::any}, {"all", Match::all}}, ".any or .all");
   words.need("sync");
   form.instruction.operation = static_cast<std::uint8_t>(mode);
   form.instruction.type = words.need_type({Type::b32, Type::b64});
-  form.add({.role = Role::to, .type = Type::b32, .pair = mode == Match::all ? Pair::may : Pair::no});
+  form.add({.role = Role::to, .type = Type::b32, .pair = mode == Match::all ? Pair::may : Pair::no, .sink = true});
   return form.from(form.instruction.type).from(Type::b32);
 }
 
 Form decode_warp_reduction(Words& words) {
-  Form form = of_kind(words, Kind::warp_reduce);
+  Form form = of_kind(Kind::warp_reduce);
   words.need("sync");
   using enum AtomicOperation;
   const auto operation = words.need_from<AtomicOperation>(
@@ -93,42 +92,45 @@ Form decode_warp_reduction(Words& words) {
 }
 
 Form decode_active_mask(Words& words) {
-  Form form = of_kind(words, Kind::active_mask);
+  Form form = of_kind(Kind::active_mask);
   form.instruction.type = words.need_type({Type::b32});
   return form.to(Type::b32);
 }
 
 Form decode_elect(Words& words) {
-  Form form = of_kind(words, Kind::elect);
+  Form form = of_kind(Kind::elect);
   words.need("sync");
-  form.add({.role = Role::to, .type = Type::b32, .pair = Pair::must});
+  form.add({.role = Role::to, .type = Type::b32, .pair = Pair::must, .sink = true});
   return form.from(Type::b32);
 }
 
 Form decode_plain(Words& words) {
-  const auto kind = words.need_from<Kind>(
-      {{"ret", Kind::ret}, {"exit", Kind::exit}, {"trap", Kind::trap}, {"brkpt", Kind::breakpoint}}, "an instruction");
-  Form form;
-  form.instruction.kind = kind;
-  if (kind == Kind::ret) words.take("uni");
-  return form;
+  const std::string_view name = words.name();
+  const bool returns = name == "ret";
+  if (returns) words.take("uni");
+  return of_kind(returns ? Kind::ret : name == "exit" ? Kind::exit : name == "trap" ? Kind::trap : Kind::breakpoint);
 }
 
 Form decode_sleep(Words& words) {
-  Form form = of_kind(words, Kind::sleep);
+  Form form = of_kind(Kind::sleep);
   return form.from(words.need_type({Type::u32}));
 }
 
 // What a grid waits for is done before it begins.
 Form decode_grid_dependency(Words& words) {
-  Form form = of_kind(words, Kind::nothing);
-  if (!words.take_any({"launch_dependents", "wait"})) words.unknown(".launch_dependents or .wait");
+  Form form = of_kind(Kind::nothing);
+  if (!words.take_any({"launch_dependents", "wait"})) words.lacks(".launch_dependents or .wait");
   return form;
 }
 
+Form decode_event(Words& words) {
+  words.take("mask");
+  return of_kind(Kind::nothing).add({.role = OperandRule::Role::hint, .type = Type::b16});
+}
+
 Form decode_register_count(Words& words) {
-  Form form = of_kind(words, Kind::nothing);
-  if (!words.take_any({"inc", "dec"})) words.unknown(".inc or .dec");
+  Form form = of_kind(Kind::nothing);
+  if (!words.take_any({"inc", "dec"})) words.lacks(".inc or .dec");
   words.need("sync");
   words.need("aligned");
   words.need("u32");

@@ -26,9 +26,12 @@ Words::Words(std::string_view spelling) : spelling_(spelling) {
 }
 
 bool Words::take(std::string_view word) {
-  if (done() || next() != word) return false;
-  ++at_;
-  return true;
+  for (std::size_t k = 1; k < count_; ++k)
+    if ((taken_ >> k & 1) == 0 && words_[k] == word) {
+      taken_ |= 1u << k;
+      return true;
+    }
+  return false;
 }
 
 bool Words::take_any(std::initializer_list<std::string_view> words) {
@@ -36,25 +39,27 @@ bool Words::take_any(std::initializer_list<std::string_view> words) {
 }
 
 void Words::need(std::string_view word) {
-  if (!take(word)) unknown(fmt::format(".{}", word));
+  if (!take(word)) lacks(fmt::format(".{}", word));
 }
 
 Type Words::need_type(std::initializer_list<Type> allowed) {
-  const Type type = type_of(next());
-  if (type == Type::none || std::find(allowed.begin(), allowed.end(), type) == allowed.end())
-    unknown("a type that it can have");
-  ++at_;
-  return type;
+  for (const Type type : allowed)
+    if (take(name_of(type))) return type;
+  lacks("a type that it can have");
 }
 
-void Words::finish() {
-  if (!done()) unknown("nothing more");
+void Words::finish() const {
+  for (std::size_t k = 1; k < count_; ++k)
+    if ((taken_ >> k & 1) == 0)
+      throw std::runtime_error(fmt::format("unknown modifier '.{}' in '{}'", words_[k], spelling_));
 }
 
-void Words::unknown(std::string_view expected) {
-  if (done()) throw std::runtime_error(fmt::format("'{}' lacks a modifier: expected {}", spelling_, expected));
+void Words::lacks(std::string_view what) const {
+  std::string others;
+  for (std::size_t k = 1; k < count_; ++k)
+    if ((taken_ >> k & 1) == 0) others += fmt::format("{}.{}", others.empty() ? "" : ", ", words_[k]);
   throw std::runtime_error(
-      fmt::format("unknown modifier '.{}' in '{}': expected {} there", next(), spelling_, expected));
+      fmt::format("'{}' lacks {}{}", spelling_, what, others.empty() ? "" : fmt::format("; there is {}", others)));
 }
 
 Type type_of(std::string_view word) {
@@ -76,7 +81,7 @@ std::optional<Scope> take_scope(Words& words) {
 
 Scope need_scope(Words& words) {
   if (const std::optional<Scope> scope = take_scope(words)) return *scope;
-  words.unknown("a scope (.cta, .cluster, .gpu, .sys)");
+  words.lacks("a scope (.cta, .cluster, .gpu, .sys)");
 }
 
 }  // namespace tutti::emulator

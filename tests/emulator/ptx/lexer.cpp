@@ -73,6 +73,13 @@ std::string_view Lexer::word(std::string_view what) {
   return found;
 }
 
+std::string_view Lexer::directive() {
+  if (peek() != '.') expected("a directive");
+  const std::size_t begin = at_++;
+  while (at_ < text_.size() && in_word(text_[at_]) && text_[at_] != '.') ++at_;
+  return text_.substr(begin, at_ - begin);
+}
+
 bool Lexer::take(std::string_view wanted) {
   skip_space();
   const std::size_t at = at_;

@@ -34,6 +34,8 @@ class Lexer {
   std::string_view word();
   /// The same, but it must be there; `what` names it for the message.
   std::string_view word(std::string_view what);
+  /// A dot and a name, such as `.reg` of `.reg.b32`; it must be there.
+  std::string_view directive();
   /// Whether a word stands next; it is read if so.
   bool take(std::string_view word);
   /// Text between double quotes.

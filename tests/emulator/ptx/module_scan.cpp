@@ -48,10 +48,9 @@ void Scanner::statement() {
   lexer_.peek();
   line_ = lexer_.line();
   if (lexer_.take(';')) return;
-  std::string_view word = lexer_.word("a directive");
+  std::string_view word = lexer_.directive();
   bool external = false;
-  for (; word == ".visible" || word == ".extern" || word == ".weak" || word == ".common";
-       word = lexer_.word("a directive"))
+  for (; word == ".visible" || word == ".extern" || word == ".weak" || word == ".common"; word = lexer_.directive())
     external |= word == ".extern";
   if (word == ".version") return version();
   if (word == ".target") return target();

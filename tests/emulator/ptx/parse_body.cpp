@@ -90,8 +90,8 @@ void BodyParser::statement() {
     guard_negated_ = lexer_.take('!');
     guard_ = resolver_.predicate(lexer_.word("a predicate"));
   }
+  if (c == '.') return directive(lexer_.directive());
   const std::string_view word = lexer_.word("an instruction");
-  if (c == '.') return directive(word);
   if (c != '@' && lexer_.take(':')) return label(word);
   instruction(word);
 }

@@ -72,10 +72,7 @@ class InitialValue {
     if (generic) lexer.expect('(');
     piece.symbol = lexer.word("a number or a name");
     if (generic) lexer.expect(')');
-    if (lexer.take('+'))
-      piece.addend = parse_offset(lexer);
-    else if (lexer.peek() == '-')
-      piece.addend = parse_offset(lexer);
+    while (lexer.take('+')) piece.addend += parse_offset(lexer);
     return piece;
   }
 
@@ -126,7 +123,8 @@ Declaration parse_declaration(Lexer& lexer) {
   std::uint32_t vector = 1;
   std::string_view word;
   bool aligned = false;
-  while ((word = lexer.word("a type or a name")).front() == '.') {
+  while (lexer.peek() == '.') {
+    word = lexer.directive();
     if (word == ".align") {
       found.alignment = parse_alignment(lexer);
       aligned = true;
@@ -144,6 +142,7 @@ Declaration parse_declaration(Lexer& lexer) {
       throw std::runtime_error(fmt::format("unknown attribute '{}' of a variable", word));
     }
   }
+  word = lexer.word("a type or a name");
   if (found.type == Type::none || found.type == Type::pred)
     throw std::runtime_error(fmt::format("the variable '{}' has no type that memory can hold", word));
   found.name = word;

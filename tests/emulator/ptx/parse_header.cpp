@@ -55,7 +55,7 @@ Header parse_header(Lexer& lexer, bool entry) {
   if (lexer.peek() == '(')
     function.parameters = parse_parameters(lexer, function.parameter_bytes,
                                            {Constant::Of::parameter, Space::param, 0, {}, false}, &header.names);
-  while (lexer.peek() == '.') parse_directive(lexer, lexer.word(), function);
+  while (lexer.peek() == '.') parse_directive(lexer, lexer.directive(), function);
   return header;
 }
 

@@ -175,13 +175,7 @@ std::uint64_t bits_as(const Literal& literal, Type type) {
     if (type == Type::pred) return literal.bits != 0;
     if (type == Type::f32 || type == Type::f64 || type == Type::f16 || type == Type::bf16)
       throw std::runtime_error("an integer where a floating-point number is expected");
-    const int bits = 8 * bytes_of(type);
-    if (bits >= 64) return literal.bits;
-    const auto value = static_cast<std::int64_t>(literal.bits);
-    if (value < -(std::int64_t{1} << (bits - 1)) || value >= std::int64_t{1} << bits ||
-        (value < 0 && literal.is_unsigned))
-      throw std::runtime_error(fmt::format("{} does not fit into {} bits", value, bits));
-    return literal.bits;
+    return literal.bits;  // of which ptxas too takes the low ones
   }
   const bool single = literal.of == Literal::Of::single;
   if (type == Type::f64 || (type == Type::b64 && !single))

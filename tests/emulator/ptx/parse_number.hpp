@@ -24,7 +24,7 @@ std::int64_t parse_offset(Lexer& lexer);
 /// A number from `least` to `most`; `what` names it for the message.
 std::uint32_t parse_count(Lexer& lexer, std::string_view what, std::uint32_t least, std::uint32_t most);
 
-/// The bits of a literal where `type` is wanted. Throws if it does not fit.
+/// The bits of a literal where `type` is wanted; of an integer more than `type` has. Throws if it cannot stand there.
 std::uint64_t bits_as(const Literal& literal, Type type);
 
 }  // namespace tutti::emulator

@@ -4,10 +4,7 @@ namespace tutti::emulator {
 namespace {
 
 void take_offset(Lexer& lexer, Operand& operand) {
-  if (lexer.take('+'))
-    operand.offset = parse_offset(lexer);
-  else if (lexer.peek() == '-')
-    operand.offset = parse_offset(lexer);
+  while (lexer.take('+')) operand.offset += parse_offset(lexer);
 }
 
 /// A register, variable, number or `_`.

@@ -24,8 +24,8 @@ void Registers::close_scope() {
 }
 
 void Registers::declare(Lexer& lexer) {
-  const std::string_view word = lexer.word("a type");
-  const Type type = word.front() == '.' ? type_of(word.substr(1)) : Type::none;
+  const std::string_view word = lexer.directive();
+  const Type type = type_of(word.substr(1));
   if (type == Type::none) throw std::runtime_error(fmt::format("'{}' is no type of a register", word));
   do {
     const std::string_view name = lexer.word("a register");

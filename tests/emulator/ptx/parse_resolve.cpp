@@ -25,7 +25,7 @@ bool fits(Type has, Type wanted, bool wider) {
   if (bytes < needed || (bytes > needed && !wider)) return false;
   if (has_bits_only(has)) return true;
   if (is_integer(has)) return is_integer(wanted) || has_bits_only(wanted);
-  return bytes == needed && (has == wanted || has_bits_only(wanted));
+  return has_bits_only(wanted) || has == wanted;
 }
 
 [[noreturn]] void mismatch(std::string_view name, Type has, Type wanted) {
@@ -155,8 +155,9 @@ std::optional<Slot> Resolver::register_of(std::string_view name, Type type) {
 }
 
 Slot Resolver::destination(const Operand& operand, std::string_view name, const OperandRule& rule, Type type) {
-  if (name == "_") return nowhere;
-  if (operand.of != Operand::Of::name || operand.negated || operand.offset != 0) wrong_shape(operand, "a register");
+  if (name == "_" && rule.sink) return nowhere;
+  const bool is_name = operand.of == Operand::Of::name || operand.paired;
+  if (!is_name || operand.negated || operand.offset != 0) wrong_shape(operand, "a register");
   const Registers::Found found = registers_.find(name);
   if (found.slot == kNoSlot) throw std::runtime_error(fmt::format("unknown register '{}'", name));
   if (!fits(found.type, type, rule.wider)) mismatch(name, found.type, type);
@@ -189,7 +190,8 @@ Slot Resolver::named_source(std::string_view name, std::int64_t offset, const Op
     return found.slot;
   }
   if (const std::optional<SpecialRegister> special = special_register(name)) {
-    if (!fits(special->type, rule.type, rule.wider)) mismatch(name, special->type, rule.type);
+    if (!rule.special) throw std::runtime_error(fmt::format("the special register '{}' as an operand", name));
+    if (!fits(special->type, rule.type, true)) mismatch(name, special->type, rule.type);
     if (special->of == SpecialRegister::Of::slot) return static_cast<Slot>(special->value);
     if (special->of == SpecialRegister::Of::literal) return literal(special->value);
     Instruction& clock = before.emplace_back();
@@ -201,6 +203,7 @@ Slot Resolver::named_source(std::string_view name, std::int64_t offset, const Op
   }
   const Symbol* const found = symbol(name);
   if (!found) throw std::runtime_error(fmt::format("unknown name '{}'", name));
+  if (!rule.named) throw std::runtime_error(fmt::format("the address '{}' where a register must stand", name));
   const bool narrow =
       found->of == Constant::Of::shared || found->of == Constant::Of::local || found->of == Constant::Of::parameter;
   const bool whole = bytes_of(rule.type) == 8 || (bytes_of(rule.type) == 4 && narrow);
@@ -227,6 +230,7 @@ Slot Resolver::source(const Operand& operand, const OperandRule& rule, std::vect
 void Resolver::address(const Operand& operand, Instruction& instruction) {
   if (operand.of != Operand::Of::address) wrong_shape(operand, "an address in brackets");
   if (operand.of_literal) {
+    if (instruction.space != Space::local) throw std::runtime_error("a number as an address");
     instruction.address = literal(bits_as(operand.literal, Type::u64));
     return;
   }
@@ -308,7 +312,7 @@ void Resolver::resolve_vector_move(Type type, const Operands& operands, Instruct
   instruction.type = type;
   static constexpr Type kBits[] = {Type::none, Type::b8,   Type::b16,  Type::none, Type::b32,
                                    Type::none, Type::none, Type::none, Type::b64};
-  const OperandRule part{.type = kBits[bytes_of(type) / parts.count]}, whole{.type = type};
+  const OperandRule part{.type = kBits[bytes_of(type) / parts.count], .sink = true}, whole{.type = type};
   std::vector<Instruction> before;
   const auto elements = std::span(operands.elements).subspan(parts.first, parts.count);
   if (packs) {
