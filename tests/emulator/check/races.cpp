@@ -95,10 +95,19 @@ void RaceDetector::add(RecordList& list, std::uint8_t mask, const Access& access
 }
 
 void RaceDetector::make_room(RecordList& list, std::uint8_t mask, const Access& access) {
+  // A thread's own later access of the same kind stands for its earlier one, whoever makes room.
+  const auto repeated = [&](std::size_t i) {
+    const Record& record = at(list, i);
+    for (std::size_t k = i + 1; k < list.size; ++k) {
+      const Record& later = at(list, k);
+      if (later.thread == record.thread && later.bits == record.bits && later.mask == record.mask) return true;
+    }
+    return false;
+  };
   std::uint16_t kept = 0;
   for (std::size_t i = 0; i < list.size; ++i) {
     const Record record = at(list, i);
-    if (!is_covered(record, mask, access)) at(list, kept++) = record;
+    if (!is_covered(record, mask, access) && !repeated(i)) at(list, kept++) = record;
   }
   list.size = kept;
   if (kept <= list.capacity / 2) return;  // so that records are looked at a bounded number of times
