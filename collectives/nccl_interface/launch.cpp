@@ -1,16 +1,12 @@
 #include "collectives/nccl_interface/launch.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "collectives/nccl_interface/elements.hpp"
+#include "collectives/nccl_interface/messages.hpp"
 #include "collectives/streams_cuda.hpp"
-#include "kernels/launch_cuda.hpp"
 
 namespace tutti::nccl_interface {
 namespace {
@@ -111,64 +107,16 @@ void launch_collective(ncclComm& communicator, const Call& call, cudaStream_t st
     communicator.backend().run_group({&request, 1});
 }
 
-/// A rank has no connection with itself: the k-th send to it is copied to the k-th receive.
-void copy_to_self(std::span<const Request> sends, std::span<const Request> receives, cudaStream_t stream) {
-  for (std::size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {
-    if (i >= sends.size() || i >= receives.size())
-      throw Refusal(ncclInvalidUsage,
-                    fmt::format("a group has {} sends of this rank to itself and {} receives; it needs as many",
-                                sends.size(), receives.size()));
-    if (sends[i].count != receives[i].count || sends[i].type != receives[i].type)
-      throw Refusal(ncclInvalidUsage,
-                    fmt::format("a send of {} {} to the own rank meets a receive of {} {}", sends[i].count,
-                                name_of(sends[i].type), receives[i].count, name_of(receives[i].type)));
-    copy(receives[i].out, sends[i].in, sends[i].bytes(), stream);
-  }
-}
-
-/// Sends and receives, so many of each peer and direction at a time as one launch has room for: as many on all ranks,
-/// so that what meets is launched in the same round.
-void launch_messages(ncclComm& communicator, std::span<Call* const> calls, cudaStream_t stream) {
-  std::map<std::pair<int, Collective>, std::deque<Request>> queues;
-  std::vector<Request> own_sends, own_receives;
-  for (const Call* const call : calls) {
-    Request request = call->request;
-    request.stream = stream;
-    if (request.peer != communicator.rank())
-      queues[{request.peer, request.collective}].push_back(request);
-    else if (request.collective == Collective::send)
-      own_sends.push_back(request);
-    else
-      own_receives.push_back(request);
-  }
-  copy_to_self(own_sends, own_receives, stream);
-  const auto queues_most = static_cast<std::size_t>(2 * std::max(communicator.size() - 1, 1));
-  const std::size_t at_once = kMaxMessages / queues_most;
-  static_assert(kMaxMessages >= 2 * (kMaxRanks - 1));
-  while (!queues.empty()) {
-    std::vector<Request> round;
-    for (auto queue = queues.begin(); queue != queues.end();) {
-      auto& waiting = queue->second;
-      for (std::size_t i = 0; i < at_once && !waiting.empty(); ++i) {
-        round.push_back(waiting.front());
-        waiting.pop_front();
-      }
-      queue = waiting.empty() ? queues.erase(queue) : std::next(queue);
-    }
-    communicator.backend().run_group(round);
-  }
-}
-
 void launch_on(ncclComm& communicator, std::span<Call* const> calls) {
   const std::lock_guard lock(communicator.calls);
   const OnDevice current(communicator.device);
   const BesideCaptures beside;
   const Streams streams(calls);
   streams.join();
-  std::vector<Call*> messages;
+  std::vector<Request> messages;
   for (Call* const call : calls)
     if (call->request.is_message())
-      messages.push_back(call);
+      messages.push_back(call->request);
     else
       launch_collective(communicator, *call, streams.first());
   if (!messages.empty()) launch_messages(communicator, messages, streams.first());

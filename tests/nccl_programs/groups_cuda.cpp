@@ -120,6 +120,30 @@ TEST_F(Groups, RunMoreMessagesThanOneLaunchHolds) {
     }
 }
 
+TEST_F(Groups, PassOnWhatTheyReceive) {
+  const World world(kRanks);
+  std::vector<Memory> all;
+  for (int r = 0; r < kRanks; ++r) {
+    std::vector<double> mine(kRanks, -1);
+    mine[at(r)] = r;
+    all.emplace_back(r, encode(ncclInt32, mine));
+  }
+  // An all-gather along a ring: step 1 sends what step 0 received, in the same group.
+  world.run([&](int r) {
+    for (int step = 0; step + 1 < kRanks; ++step) {
+      const int sent = (r + kRanks - step) % kRanks, received = (sent + kRanks - 1) % kRanks;
+      check(ncclSend(all[at(r)].at(at(sent) * 4), 1, ncclInt32, (r + 1) % kRanks, world.comm(r), world.stream(r)),
+            "ncclSend");
+      check(ncclRecv(all[at(r)].at(at(received) * 4), 1, ncclInt32, (r + kRanks - 1) % kRanks, world.comm(r),
+                     world.stream(r)),
+            "ncclRecv");
+    }
+    return ncclSuccess;
+  });
+  for (int r = 0; r < kRanks; ++r)
+    expect_values(all[at(r)], ncclInt32, 0, std::vector<double>{0, 1, 2}, "rank " + std::to_string(r));
+}
+
 TEST_F(Groups, HappenAtTheOutermostEnd) {
   const World world(kRanks);
   std::vector<Memory> memory;
