@@ -82,12 +82,19 @@ def check(cmake, build, source, mpiexec, cxx, cuda):
         programs = sorted(name for name in installed if name.startswith("bin/"))
         if programs != [f"bin/tutti-{name}" for name in ("bench", "demo", "topo", "train")]:
             failures.append(f"programs: {programs}")
-        for name in programs:
+        libraries = sorted(name for name in installed if name.endswith(".so"))
+        for name in programs + libraries:
             for part in run_path(os.path.join(prefix, name)):
                 if part.startswith((*here, first)) or not part.startswith(("/", "$ORIGIN")):
                     failures.append(f"{name} looks for libraries in {part}")
+        for name in programs:
             run(os.path.join(prefix, name), "-h")
-        kinds = {name.rsplit(".", 1)[-1] for name in installed if not name.startswith(("include/", "bin/"))}
+        # For programs of NCCL, in a folder where nobody looks for NCCL.
+        nccl = {name for name in installed if "/libnccl." in name}
+        expected = {f"lib/tutti/nccl/libnccl.{kind}" for kind in ("so", "so.2")} if os.path.exists(f"{build}/nccl/libnccl.so") else set()
+        if nccl != expected:
+            failures.append(f"for programs of NCCL: {sorted(nccl)}, expected {sorted(expected)}")
+        kinds = {name.rsplit(".", 1)[-1] for name in installed - nccl if not name.startswith(("include/", "bin/"))}
         if kinds != {"a", "cmake"}:
             failures.append(f"neither a library nor a package: {sorted(installed)}")
 
