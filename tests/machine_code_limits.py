@@ -18,7 +18,7 @@ MATHS = Limits(threads=None, registers=80, shared=2048, barriers=1)
 
 
 def of(name):
-    """The limits of a kernel by the name that machine_code_static.py gives it."""
+    """The limits of a kernel by the name that machine_code_static.py gives it; of an unknown one, a collective's."""
     if "_kernel" in name:
         return MATHS
     return {"messages": MESSAGES, "probe": PROBE}.get(name, COLLECTIVE)

@@ -31,7 +31,9 @@ def name_of(mangled, collectives):
     for match in re.finditer(r"(\d+)([a-z_]+_kernel)(?:I([fdi])E)?", mangled):
         if match.group(1).endswith(str(len(match.group(2)))):  # a name, after its length, and no part of one
             return match.group(2) + (f"<{TYPES[match.group(3)]}>" if match.group(3) else "")
-    return ptx_program.short_name(mangled, collectives)
+    if re.search(r"collectiveILNS_6KernelE|\d(messages|probe)", mangled):
+        return ptx_program.short_name(mangled, collectives)
+    return mangled  # a kernel that nobody gave limits to: see machine_code_limits.of
 
 
 class Embedded:
@@ -72,7 +74,7 @@ def check_kernel(kernel, architecture, limits, ptx):
 
 def check(embedded, collectives):
     """Prints a line per kernel; yields what is wrong."""
-    print(f"{'architecture, kernel':44}registers  shared  barriers  instructions")
+    print(f"{'architecture, kernel':44}registers  stack  shared  barriers  instructions")
     found = set()
     for (architecture, mangled), kernel in sorted(embedded.cubins.items(), key=lambda item: (
             item[0][0], name_of(item[0][1], collectives))):
@@ -80,7 +82,8 @@ def check(embedded, collectives):
         found.add((architecture, name))
         troubles = list(check_kernel(kernel, architecture, machine_code_limits.of(name),
                                      embedded.ptx.get((architecture, mangled))))
-        print(f"{f'sm_{architecture} {name}':44}{kernel.registers or '?':9}{kernel.shared:8}{kernel.barriers:10}"
+        stack = "?" if None in (kernel.frame, kernel.stack) else max(kernel.frame, kernel.stack)
+        print(f"{f'sm_{architecture} {name}':44}{kernel.registers or '?':9}{stack:7}{kernel.shared:8}{kernel.barriers:10}"
               f"{len(kernel.code) // machine_code_decoder.INSTRUCTION:14}{'  WRONG, see below' if troubles else ''}")
         for trouble in troubles:
             yield f"sm_{architecture} {name}: {trouble}"
