@@ -83,8 +83,8 @@ def check(embedded, collectives):
         troubles = list(check_kernel(kernel, architecture, machine_code_limits.of(name),
                                      embedded.ptx.get((architecture, mangled))))
         stack = "?" if None in (kernel.frame, kernel.stack) else max(kernel.frame, kernel.stack)
-        print(f"{f'sm_{architecture} {name}':44}{kernel.registers or '?':9}{stack:7}{kernel.shared:8}{kernel.barriers:10}"
-              f"{len(kernel.code) // machine_code_decoder.INSTRUCTION:14}{'  WRONG, see below' if troubles else ''}")
+        print(f"{f'sm_{architecture} {name}':44}{kernel.registers or '?':9}{stack:7}{kernel.shared:8}"
+              f"{kernel.barriers:10}{len(kernel.code) // machine_code_decoder.INSTRUCTION:14}{'  WRONG, see below' if troubles else ''}")
         for trouble in troubles:
             yield f"sm_{architecture} {name}: {trouble}"
     for architecture, mangled in sorted(set(embedded.ptx) - set(embedded.cubins)):
