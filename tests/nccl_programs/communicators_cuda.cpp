@@ -239,6 +239,23 @@ TEST_F(Communicators, AreNotMadeOfWrongArguments) {
   EXPECT_EQ(ncclCommDestroy(nullptr), ncclSuccess);
 }
 
+TEST_F(Communicators, AreNotMadeOfRanksThatContradictEachOther) {
+  const auto make = [](int first_size, int second_rank) {
+    std::vector<ncclComm_t> comms(2);
+    ncclUniqueId id;
+    check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    check(ncclGroupStart(), "ncclGroupStart");
+    check(ncclCommInitRank(&comms[0], first_size, id, 0), "ncclCommInitRank");
+    check(ncclCommInitRank(&comms[1], 2, id, second_rank), "ncclCommInitRank");
+    const ncclResult_t end = ncclGroupEnd();
+    EXPECT_EQ(comms, std::vector<ncclComm_t>(2)) << "none is left of those that were not made";
+    return end;
+  };
+  check(cudaSetDevice(0), "cudaSetDevice");
+  EXPECT_NE(make(2, 0), ncclSuccess) << "rank 0 twice";
+  EXPECT_NE(make(3, 1), ncclSuccess) << "3 ranks, and 2";
+}
+
 TEST_F(Communicators, RefuseWhatTuttiCannotDoInOneLine) {
   const World world(1);
   ncclComm_t made = world.comm(0);
