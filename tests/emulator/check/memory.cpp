@@ -57,6 +57,7 @@ Order16 any_order(std::size_t count, std::mt19937_64& random) {
 
 CheckedMemory::Parts::Step CheckedMemory::Parts::begin(Thread& thread, const Instruction& instruction,
                                                        std::uint8_t bits) {
+  if (!unfinished.empty()) finish(thread);
   ThreadState& state = threads[thread.id];
   const auto& stream = streams[static_cast<std::size_t>(blocks[threads.placement(thread.id).block].stream)];
   const Access access{thread.id, state.time, code.of(thread), step, bits, &state.known, &stream.launch_known};
@@ -123,14 +124,37 @@ void CheckedMemory::Parts::store(const Step& now, std::uint64_t address, const s
     if (at) weak(now, *at, address, total_bytes(i));
     return write_all(address, i, values);
   }
-  Step numbered = now;
-  numbered.access.step = ++step;
-  const VectorClock released = releases(i.order) ? threads.release(now.access.thread) : VectorClock{};
   const std::size_t count = pieces(i), width = piece_bytes(i);
   const Order16 order = any_order(count, random);
-  for (std::size_t k = 0; k < count; ++k)
-    strong_store(numbered, *at, address + order[k] * width, static_cast<std::uint8_t>(width), values[order[k]],
-                 released);
+  UnfinishedStore all{&i, at, now.access.instruction, ++step, now.access.bits, {}};
+  for (std::size_t k = count; k-- > 0;) all.pieces.push_back({address + order[k] * width, values[order[k]]});
+  store_pieces(now, all, count == 1 ? 1 : 1 + random() % count);
+  if (!all.pieces.empty()) unfinished[now.access.thread] = std::move(all);
+}
+
+void CheckedMemory::Parts::store_pieces(const Step& now, UnfinishedStore& store, std::size_t count) {
+  for (; count != 0; --count) {
+    const UnfinishedStore::Piece piece = store.pieces.back();
+    store.pieces.pop_back();
+    Step step_of_piece{now.thread, *store.instruction, now.access, now.state, now.rank};
+    step_of_piece.access.time = now.state.time;
+    step_of_piece.access.instruction = store.number;
+    step_of_piece.access.step = store.step;
+    step_of_piece.access.bits = store.bits;
+    const VectorClock handed_on =
+        releases(store.instruction->order) ? threads.release(now.access.thread) : VectorClock{};
+    strong_store(step_of_piece, *store.region, piece.address,
+                 static_cast<std::uint8_t>(piece_bytes(*store.instruction)), piece.value, handed_on);
+  }
+}
+
+/// What a thread does next comes after all of its vector store.
+void CheckedMemory::Parts::finish(const Thread& thread) {
+  const auto found = unfinished.find(thread.id);
+  if (found == unfinished.end()) return;
+  UnfinishedStore rest = std::move(found->second);
+  unfinished.erase(found);
+  store_pieces(begin(const_cast<Thread&>(thread), *rest.instruction, rest.bits), rest, rest.pieces.size());
 }
 
 void CheckedMemory::load(Thread& thread, const Instruction& i, std::uint64_t address, std::uint64_t* values) {

@@ -8,10 +8,11 @@
 //   - A read-modify-write reads the newest value, whatever its order.
 // What is required beyond the model: strong accesses that overlap without being of the same bytes must be ordered.
 //
-// Vector accesses and 128-bit scalars are sets of scalars of at most 64 bits, in no order. Accesses through multimem
-// count as accesses of each replica with their order and scope; the weak ones are a proxy of their own, which no
-// barrier and no flag orders with plain accesses of the replicas on a GPU (PTX ISA, "Proxies"): that is not checked,
-// only that happens-before orders them. Local memory is its thread's alone; it is not checked for uninitialised reads.
+// Vector accesses and 128-bit scalars are sets of scalars of at most 64 bits, in no order: other threads may run
+// between the scalars of a strong store. Accesses through multimem count as accesses of each replica with their order
+// and scope; the weak ones are a proxy of their own, which no barrier and no flag orders with plain accesses of the
+// replicas on a GPU (PTX ISA, "Proxies"): that is not checked, only that happens-before orders them. Local memory is
+// its thread's alone; it is not checked for uninitialised reads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -71,6 +72,7 @@ class CheckedMemory {
   void begin_run(std::uint64_t seed, std::span<StreamShape> streams);
   void begin_launch(int stream, const Launch& launch);
   void begin_block(int stream, Block& block);
+  void end_thread(const Thread& thread);
   void end_block(int stream, Block& block);
   void end_launch(int stream);
   /// Throws Found for what has been found but could have been explained by something worse: uninitialised reads. At the

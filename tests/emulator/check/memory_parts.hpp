@@ -6,6 +6,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -43,6 +44,17 @@ struct CheckedMemory::Parts {
     ThreadState& state;
     int rank;
   };
+  /// The rest of a strong vector store: other threads may run between its scalars.
+  struct UnfinishedStore {
+    struct Piece {
+      std::uint64_t address, value;
+    };
+    const Instruction* instruction;
+    Region* region;
+    std::uint32_t number, step;  ///< as in Access
+    std::uint8_t bits;
+    std::vector<Piece> pieces;  ///< the last comes first
+  };
   /// Reads of bytes that nobody had written. They are told only if no race of the same bytes explains them by the end
   /// of the run, or before anything else that may follow from them.
   struct Unwritten {
@@ -67,6 +79,7 @@ struct CheckedMemory::Parts {
   std::vector<ThreadId> woken;
   std::vector<Block*> past_barrier;
   Unwritten unwritten;
+  std::unordered_map<ThreadId, UnfinishedStore> unfinished;
   std::mt19937_64 random;
   std::uint32_t generation = 0;
   std::uint32_t step = 0;  // counts strong writes
@@ -83,6 +96,8 @@ struct CheckedMemory::Parts {
                          std::uint64_t next);
   void load(const Step& now, std::uint64_t address, std::uint64_t* values);
   void store(const Step& now, std::uint64_t address, const std::uint64_t* values);
+  void store_pieces(const Step& now, UnfinishedStore& store, std::size_t count);
+  void finish(const Thread& thread);
 
   // ---- memory_strong.cpp ----
   Granule& touch(const Access& access, Region& region, std::uint64_t address, std::uint8_t mask);
@@ -91,6 +106,7 @@ struct CheckedMemory::Parts {
   void note_poll(const Step& now, Location& location, bool known);
   void take_releases(const Step& now, const Location& location, const Message& message, bool known);
   void give_releases(const Step& now, Location& location, Message& message, const VectorClock& released);
+  void pass_releases_on(const Message& from, Message& to);
   void wake_pollers(Location& location);
   void tidy(Location& location);
 

@@ -59,6 +59,7 @@ void CheckedMemory::begin_run(std::uint64_t seed, std::span<StreamShape> shapes)
   p.step = 0;
   p.histories.begin_run();
   p.unwritten = {};
+  p.unfinished.clear();
   p.woken.clear();
   p.past_barrier.clear();
   p.streams.clear();
@@ -139,6 +140,8 @@ void CheckedMemory::begin_block(int stream, Block& block) {
   shared.shadow.forget(++p.generation);
 }
 
+void CheckedMemory::end_thread(const Thread& thread) { parts_->finish(thread); }
+
 void CheckedMemory::end_block(int stream, Block& block) {
   Parts& p = *parts_;
   Parts::StreamState& s = p.streams.at(static_cast<std::size_t>(stream));
@@ -187,12 +190,14 @@ std::vector<Block*>& CheckedMemory::released() { return parts_->past_barrier; }
 const CheckedMemory::Counts& CheckedMemory::counts() const { return parts_->counts; }
 
 void CheckedMemory::fence(Thread& thread, const Instruction& instruction) {
+  parts_->finish(thread);
   parts_->threads.fence(thread.id, instruction.order, scope_bits(instruction.scope));
 }
 
 void CheckedMemory::proxy_fence(Thread&, const Instruction&) {}  // orders proxies, which are not told apart
 
 void CheckedMemory::barrier_arrive(Thread& thread, int index) {
+  parts_->finish(thread);
   auto& arrivals = parts_->blocks[parts_->threads.placement(thread.id).block].arrivals[static_cast<std::size_t>(index)];
   parts_->threads.release_into(thread.id, arrivals.sum, arrivals.last);
   parts_->threads[thread.id].poll = {};
@@ -210,6 +215,8 @@ void CheckedMemory::barrier_complete(Block& block, int index) {
 void CheckedMemory::warp_barrier(std::span<Thread> warp, std::uint32_t mask) {
   Threads& threads = parts_->threads;
   VectorClock sum, last;
+  for (const Thread& thread : warp)
+    if ((mask >> thread.lane() & 1) != 0) parts_->finish(thread);
   for (const Thread& thread : warp)
     if ((mask >> thread.lane() & 1) != 0) threads.release_into(thread.id, sum, last);
   for (const Thread& thread : warp)

@@ -1,5 +1,6 @@
 // Strong accesses: what they may read, and what they hand on.
 #include <algorithm>
+#include <cstring>
 
 #include "tests/emulator/check/memory_parts.hpp"
 #include "tests/emulator/ptx/arithmetic.hpp"
@@ -137,51 +138,60 @@ void CheckedMemory::Parts::strong_store(const Step& now, Region& at, std::uint64
 std::uint64_t CheckedMemory::Parts::exchange(const Step& now, Region& at, std::uint64_t address, std::uint64_t operand,
                                              std::uint64_t next) {
   const Instruction& i = now.instruction;
+  const auto operation = static_cast<AtomicOperation>(i.operation);
   const auto width = static_cast<std::uint8_t>(bytes_of(i.type));
   const auto mask = static_cast<std::uint8_t>(((1u << width) - 1) << (address & 7));
+  std::uint64_t old = 0;
+  std::memcpy(&old, reinterpret_cast<const void*>(address), width);  // the newest value is what memory holds
+  const bool writes =
+      operation != AtomicOperation::compare_and_swap || extended(old, i.type) == extended(operand, i.type);
   Step numbered = now;
-  numbered.access.step = step + 1;
-  Granule& granule = at.granule(address);
-  if ((granule.initialised & mask) != mask) note_unwritten(now.access, address);
+  if (writes)
+    numbered.access.step = ++step;
+  else
+    numbered.access.bits &= static_cast<std::uint8_t>(~kWrite);
+  if ((at.granule(address).initialised & mask) != mask) note_unwritten(now.access, address);
   Location& to = location(numbered, touch(numbered.access, at, address, mask), address, width);
   const auto index = static_cast<std::uint32_t>(to.count - 1);
   const Choice choice = histories.choice(to, now.access);
   const bool known = choice.own && choice.own->index == index;
-  const std::uint64_t old = to.newest().value;
   ++counts.strong_loads;
   now.state.stale_run = 0;
   now.state.last_address = address;
   now.state.last_value = old;
   now.state.last_instruction = now.access.instruction;
   note_read(now, to, choice, index);
-  take_releases(now, to, to.newest(), known);
-  const auto operation = static_cast<AtomicOperation>(i.operation);
-  if (operation == AtomicOperation::compare_and_swap && extended(old, i.type) != extended(operand, i.type)) {
+  // A reduction without a destination may still be on its way when later instructions are done.
+  if (i.to_count != 0) take_releases(now, to, to.newest(), known);
+  if (!writes) {
     note_poll(now, to, known);
     return old;
   }
   std::uint64_t value = apply_atomic(operation, i.type, extended(old, i.type), operand, next);
   if (width < 8) value &= (std::uint64_t{1} << (8 * width)) - 1;
-  step = numbered.access.step;
   ++counts.strong_stores;
   const VectorClock released = releases(i.order) ? threads.release(now.access.thread) : VectorClock{};
   Message& message = histories.append(to, value, numbered.access);
   give_releases(numbered, to, message, released);
-  // Whoever reads this synchronises also with what the write before it released.
-  for (const Release& earlier : to.writes[index].releases) {
-    const auto same = std::find_if(message.releases.begin(), message.releases.end(), [&](const Release& release) {
-      return release.scope == earlier.scope &&
-             threads.placement(release.thread).block == threads.placement(earlier.thread).block;
-    });
-    if (same == message.releases.end())
-      message.releases.push_back(earlier);
-    else
-      threads.clocks().join(same->clock, earlier.clock);
-  }
+  pass_releases_on(to.writes[index], message);
   wake_pollers(to);
   now.state.poll = {};
   tidy(to);
   return old;
+}
+
+/// Whoever reads what a read-modify-write has written synchronises also with what the write before it released.
+void CheckedMemory::Parts::pass_releases_on(const Message& from, Message& to) {
+  for (const Release& earlier : from.releases) {
+    const auto same = std::find_if(to.releases.begin(), to.releases.end(), [&](const Release& release) {
+      return release.scope == earlier.scope &&
+             threads.placement(release.thread).block == threads.placement(earlier.thread).block;
+    });
+    if (same == to.releases.end())
+      to.releases.push_back(earlier);
+    else
+      threads.clocks().join(same->clock, earlier.clock);
+  }
 }
 
 void CheckedMemory::Parts::wake_pollers(Location& at) {

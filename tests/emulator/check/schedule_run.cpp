@@ -80,7 +80,10 @@ void ScheduleRun::after(Thread& thread, Stop why) {
       if (memory_.polls(thread.id)) wait(thread, Waits::polls);
       break;
     case Stop::waits: wait(thread, thread.state == Thread::State::at_warp ? Waits::at_warp : Waits::at_barrier); break;
-    case Stop::done: wait(thread, Waits::done); break;
+    case Stop::done:
+      memory_.end_thread(thread);
+      wait(thread, Waits::done);
+      break;
   }
   wake_others(thread);
   if (why != Stop::done) return;
