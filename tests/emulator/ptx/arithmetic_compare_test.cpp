@@ -122,6 +122,7 @@ Bits truth(const std::string& type) {
 
 TEST(PtxCompare, SetsNumbersToOneOrAllOnes) {
   for_cases([](const Case& one) {
+    if (!one.combination.empty()) return;
     const bool half = one.type == "f16" || one.type == "bf16";
     const std::vector<std::string> results = half ? std::vector<std::string>{"u16", "s16", "u32", "s32", one.type}
                                                   : std::vector<std::string>{"u32", "s32", "f32"};
@@ -258,7 +259,8 @@ TEST(PtxTable, KnowsNoSpellingThatIsNotWrittenDown) {
                                "shl.s32",
                                "min.NaN.f64",
                                "ex2.f32",
-                               "prmt.b32.x4e"})
+                               "prmt.b32.x4e",
+                               "set.eq.and.u32.u32"})
     EXPECT_EQ(nullptr, find_computation(spelling).compute) << spelling;
   for (const char* spelling : {"add.s32", "setp.eq.f16", "selp.b32", "set.eq.u32.u32"})
     EXPECT_EQ(nullptr, find_computation(spelling, true).compute) << spelling << " with p|q";
