@@ -88,11 +88,16 @@ void check_memory(std::size_t elements, int ranks) {
 // The parts of the demo on one rank; false if a result was wrong.
 bool show(Session& session, const DemoArguments& arguments, std::size_t elements) {
   InOrder out(session, arguments.arrival_order);
-  out.once(fmt::format("tutti on {}\n\n", device_of(session.on_gpu(), this_machine())));
+  const Machine machine = this_machine(session.on_gpu());
+  out.once(fmt::format("tutti on {}\n\n", device_of(session.on_gpu(), machine)));
   bool good = show_collectives(session, out);
   out.once("\n");
-  good = show_by_hand(session, out) && good;
+  good = show_by_hand(session, !machine.emulated, out) && good;
   if (arguments.collectives_only) return good;
+  if (machine.emulated) {
+    out.once("\nThe GPUs are emulated on the CPU, so times mean nothing: no benchmark and no table.\n");
+    return good;
+  }
   out.once("\n");
   good = show_lecture_benchmark(session, elements, out) && good;
   if (arguments.threads > 0) return good;

@@ -27,7 +27,7 @@ struct Pair {
 
 }  // namespace
 
-bool show_by_hand(Session& session, InOrder& out) {
+bool show_by_hand(Session& session, bool timed, InOrder& out) {
   const auto n = static_cast<std::size_t>(session.size());
   Communicator comm = session.communicator();
   Stopwatch watch(session, comm, kSamples);
@@ -69,10 +69,15 @@ bool show_by_hand(Session& session, InOrder& out) {
       };
       const std::vector<float> by_hand = result_of(pair.by_hand), collective = result_of(pair.collective);
       same = same && std::memcmp(by_hand.data(), collective.data(), by_hand.size() * sizeof(float)) == 0;
-      const std::vector<double> times = watch.times(prepare, {pair.by_hand, pair.collective});
-      out.once(fmt::format("  {:<11}{:>8}   {:>5}{:>12}   {:>5}{:>12}{:>8.2f}x\n", pair.name,
-                           readable_bytes(static_cast<double>(count * sizeof(float))), pair.lines,
-                           readable_duration(times[0]), 1, readable_duration(times[1]), times[0] / times[1]));
+      std::string time[2] = {"-", "-"}, ratio = "-";
+      if (timed) {
+        const std::vector<double> times = watch.times(prepare, {pair.by_hand, pair.collective});
+        for (int which : {0, 1}) time[which] = readable_duration(times[static_cast<std::size_t>(which)]);
+        ratio = fmt::format("{:.2f}x", times[0] / times[1]);
+      }
+      out.once(fmt::format("  {:<11}{:>8}   {:>5}{:>12}   {:>5}{:>12}{:>9}\n", pair.name,
+                           readable_bytes(static_cast<double>(count * sizeof(float))), pair.lines, time[0], 1, time[1],
+                           ratio));
     }
   }
   const std::vector<char> all = session.bootstrap_all_gather(static_cast<char>(same));

@@ -5,8 +5,8 @@
 
 namespace tutti::bench {
 
-/// Runs and times what by_hand.hpp has beside the collectives, and prints lines and times. True if both ways give the
-/// same bits on every rank. Collective.
-bool show_by_hand(Session& session, InOrder& out);
+/// Runs what by_hand.hpp has beside the collectives, and prints lines and times; "-" for them unless `timed`. True if
+/// both ways give the same bits on every rank. Collective.
+bool show_by_hand(Session& session, bool timed, InOrder& out);
 
 }  // namespace tutti::bench

@@ -45,7 +45,7 @@ bool show_table(Session& session, InOrder& out) {
   Race race(session, lineup.meeting(), options, lineup.device());
 
   const std::string peer = lineup.peer();
-  const std::string library = peer == "mpi" ? this_machine().mpi : peer == "nccl" ? "NCCL" : "";
+  const std::string library = peer == "mpi" ? this_machine(session.on_gpu()).mpi : peer == "nccl" ? "NCCL" : "";
   out.once(fmt::format("Time and bus bandwidth (GB/s) of tutti{}, {} rank{}, in turn on the same buffers\n",
                        library.empty() ? "" : " and of " + library, ranks, ranks > 1 ? "s" : ""));
   for (const std::string& note : lineup.notes()) out.once(note + "\n");

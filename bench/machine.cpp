@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/gpu_name.hpp"
 #include "collectives/environment.hpp"
 #include "collectives/mpi_library.hpp"
 
@@ -30,7 +31,7 @@ std::string value_in(const std::string& file, const std::string& name) {
 
 }  // namespace
 
-Machine this_machine() {
+Machine this_machine(bool on_gpu) {
   Machine machine;
   machine.cpu = value_in("/proc/cpuinfo", "model name");
   if (machine.cpu.empty()) machine.cpu = "unknown CPU";
@@ -42,6 +43,14 @@ Machine this_machine() {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none))
     machine.gpus.push_back(value_in((entry.path() / "information").string(), "Model"));
+  if (on_gpu) {
+    const std::string gpu = gpu_name();
+    machine.emulated = is_emulated(gpu);
+    if (machine.emulated)
+      machine.gpus = {gpu};
+    else if (machine.gpus.empty() && !gpu.empty())
+      machine.gpus.push_back(gpu);
+  }
   return machine;
 }
 

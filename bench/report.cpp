@@ -27,7 +27,8 @@ Json head_of(const Row& row) {
   };
 }
 
-Json row_object(const Row& row) {
+// Times are left out where they mean nothing.
+Json row_object(const Row& row, bool timed) {
   const Case& c = row.c;
   Json ratio = Json::object(), low = Json::object(), high = Json::object();
   for (const auto& [peer, r] : row.ratio) {
@@ -37,22 +38,28 @@ Json row_object(const Row& row) {
   }
   const bool has_cost = row.cost.steps > 0;
   Json object = head_of(row);
+  if (timed)
+    object.update(Json{
+        {"time_us", row.seconds * 1e6},
+        {"time_us_min", row.seconds_min * 1e6},
+        {"time_us_max", row.seconds_max * 1e6},
+        {"algbw", algbw(c.bytes, row.seconds) / kGB},
+        {"busbw", busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB},
+    });
   object.update(Json{
-      {"time_us", row.seconds * 1e6},
-      {"time_us_min", row.seconds_min * 1e6},
-      {"time_us_max", row.seconds_max * 1e6},
-      {"algbw", algbw(c.bytes, row.seconds) / kGB},
-      {"busbw", busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB},
       {"wrong", row.checked ? Json(row.wrong) : Json(nullptr)},
       {"steps", has_cost ? Json(row.cost.steps) : Json(nullptr)},
       {"wire_bytes", has_cost ? Json(row.cost.wire_bytes) : Json(nullptr)},
-      {"ratio", ratio},
-      {"ratio_low", low},
-      {"ratio_high", high},
-      {"rounds", row.rounds},
-      {"placement", name_of(row.placement)},
-      {"placement_ns", row.placement_ns},
   });
+  if (timed)
+    object.update(Json{
+        {"ratio", ratio},
+        {"ratio_low", low},
+        {"ratio_high", high},
+        {"rounds", row.rounds},
+        {"placement", name_of(row.placement)},
+        {"placement_ns", row.placement_ns},
+    });
   return object;
 }
 
@@ -67,12 +74,13 @@ std::string report(const Machine& machine, bool on_gpu, const std::string& comma
         {"memory_gib", machine.memory_gib},
         {"gpus", machine.gpus},
         {"mpi", machine.mpi},
-        {"device", on_gpu ? "gpu" : "cpu"}}},
+        {"device", on_gpu ? "gpu" : "cpu"},
+        {"emulated", machine.emulated}}},
       {"command", command},
       {"rows", Json::array()},
       {"not_applicable", Json::array()},
   };
-  for (const Row& row : rows) document["rows"].push_back(row_object(row));
+  for (const Row& row : rows) document["rows"].push_back(row_object(row, !machine.emulated));
   for (const LeftOut& one : left_out) {
     Json object = head_of(one.row);
     object["why"] = one.why;

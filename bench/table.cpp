@@ -34,7 +34,8 @@ std::string trimmed(std::string line) {
 
 }  // namespace
 
-Table::Table(const BenchArguments& arguments) : arguments_(arguments), algorithm_width_(widest(arguments)) {}
+Table::Table(const BenchArguments& arguments, bool timed)
+    : arguments_(arguments), timed_(timed), algorithm_width_(widest(arguments)) {}
 
 std::string Table::header(const Setting& setting) const {
   std::string text = fmt::format("# {} rank{} on {}\n", setting.ranks, setting.ranks > 1 ? "s" : "", setting.machine);
@@ -47,6 +48,8 @@ std::string Table::header(const Setting& setting) const {
   text += arguments_.steady
               ? "# steady: nobody touches the buffers between calls, as in OSU and nccl-tests; real programs do\n"
               : "# fresh: each rank rewrites its input before a call and reads all of its output after it\n";
+  if (!timed_)
+    return text + "# the GPUs are emulated on the CPU: results count; times mean nothing and are left out (-)\n";
   text +=
       fmt::format("# {} rounds or more, in each all contenders take turns; time: median, slowest rank of each round\n",
                   arguments_.rounds);
@@ -104,14 +107,15 @@ std::string Table::line(const Row& row) const {
   const Case& c = row.c;
   std::vector<std::string> texts = head_of(row);
   const bool has_cost = row.cost.steps > 0;
+  const auto timed = [this](double value) { return timed_ ? figure(value) : "-"; };
   for (std::string text :
-       {figure(row.seconds * 1e6), figure(algbw(c.bytes, row.seconds) / kGB),
-        figure(busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB),
+       {timed(row.seconds * 1e6), timed(algbw(c.bytes, row.seconds) / kGB),
+        timed(busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB),
         row.checked ? fmt::format("{}", row.wrong) : "N/A", has_cost ? fmt::format("{}", row.cost.steps) : "-",
         has_cost ? fmt::format("{:.0f}", row.cost.wire_bytes) : "-"})
     texts.push_back(std::move(text));
   std::string ratio, interval;
-  if (!row.ratio.empty()) {
+  if (timed_ && !row.ratio.empty()) {
     const Ratio& r = row.ratio.begin()->second;
     ratio = figure(r.median);
     interval = fmt::format("[{} {}]", figure(r.low), figure(r.high));
@@ -150,6 +154,7 @@ std::string Table::footer(const std::vector<Row>& rows) const {
   std::string text = "#\n";
   text += arguments_.check ? fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED")
                            : "# Out of bounds values : not checked\n";
+  if (!timed_) return text;
   for (const auto& [backend, sum] : bandwidth)
     text += fmt::format("# Avg bus bandwidth    : {} GB/s ({})\n", figure(sum.first / sum.second), backend);
   for (const auto& [peer, won] : wins) {

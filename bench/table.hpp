@@ -22,7 +22,8 @@ struct Setting {
 
 class Table {
  public:
-  explicit Table(const BenchArguments& arguments);
+  /// `timed`: times mean something; else what stands for them is "-".
+  explicit Table(const BenchArguments& arguments, bool timed = true);
 
   /// The lines above the table: where and how was measured.
   std::string header(const Setting& setting) const;
@@ -39,6 +40,7 @@ class Table {
   std::vector<std::string> head_of(const Row& row) const;
 
   BenchArguments arguments_;
+  bool timed_;
   int algorithm_width_;
 };
 

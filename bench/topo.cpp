@@ -107,19 +107,21 @@ int show(const TopoArguments& arguments, const std::vector<std::string>& words) 
   check_topo(arguments, ranks, free);
 
   Communicator communicator = session.communicator();
-  const bool measures = arguments.measure && ranks > 1;
+  const Machine machine = this_machine(session.on_gpu());
+  const bool measures = arguments.measure && ranks > 1 && !machine.emulated;
   auto memory = communicator.allocate<std::byte>(measures ? arguments.bytes : 8);
   const CpuMap cpus;
   const PciMap pci;
   const TopoMap map(place_ranks(session, memory.data(), arguments.hold && measures), cpus, pci);
   const auto access = all_access(session, map.places());
-  const Machine machine = this_machine();
   print(first, topo_header(map, machine, device_of(session.on_gpu(), machine)) + link_matrix(map));
 
   std::vector<MeasuredPair> pairs;
   if (measures) {
     pairs = measure_pairs(session, communicator, memory.data(), arguments);
     print(first, speed_matrices(map, pairs, arguments.bytes));
+  } else if (arguments.measure && machine.emulated) {
+    print(first, "\nThe GPUs are emulated on the CPU, so times mean nothing: nothing is measured.\n");
   } else if (arguments.measure) {
     print(first, "\nOne rank has no pair to measure: ./tutti -n 2 topo\n");
   }

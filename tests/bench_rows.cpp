@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "bench/gpu_name.hpp"
 #include "bench/report.hpp"
 #include "bench/rows.hpp"
 #include "bench/table.hpp"
@@ -205,6 +206,28 @@ TEST_F(RowsOfTwo, ShowTheRootWhereThereIsOneAndTheOperatorWhereOneIsApplied) {
     const auto json = nlohmann::json::parse(report({}, false, "", {row}, {}));
     EXPECT_EQ(json.at("rows")[0].at("root"), std::stoi(root)) << name_of(operation);
   }
+}
+
+TEST_F(RowsOfTwo, OfEmulatedGpusTellWhatIsWrongButNoTime) {
+  EXPECT_TRUE(is_emulated("tutti emulated GPU (no NVIDIA hardware)"));
+  EXPECT_FALSE(is_emulated("NVIDIA H100 80GB HBM3"));
+  Rows rows(case_, lanes_, 1);
+  add(rows, 1, Placement::unknown, 0.123, 0.456);
+  std::vector<Row> built = rows.build(nullptr);
+  built[0].wrong = 7;
+  const Table table(BenchArguments{}, false);
+  const std::string line = table.line(built[0]), footer = table.footer(built);
+  for (const char* figure : {"123", "456", "3.7", "ns"}) EXPECT_EQ(line.find(figure), std::string::npos) << line;
+  EXPECT_NE(line.find("-      -      -      7"), std::string::npos) << line;
+  EXPECT_NE(footer.find("values : 7 FAILED"), std::string::npos) << footer;
+  EXPECT_EQ(footer.find("GB/s"), std::string::npos) << footer;
+  EXPECT_NE(table.header({}).find("emulated on the CPU"), std::string::npos) << table.header({});
+  Machine machine;
+  machine.emulated = true;
+  const auto json = nlohmann::json::parse(report(machine, true, "tutti bench", built, {}));
+  EXPECT_EQ(json.at("rows")[0].at("wrong"), 7);
+  for (const char* key : {"time_us", "time_us_min", "time_us_max", "algbw", "busbw", "ratio", "rounds", "placement_ns"})
+    EXPECT_FALSE(json.at("rows")[0].contains(key)) << key;
 }
 
 TEST_F(RowsOfTwo, ArePrintedInColumnsThatLineUp) {

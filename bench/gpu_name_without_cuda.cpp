@@ -1,0 +1,7 @@
+#include "bench/gpu_name.hpp"
+
+namespace tutti::bench {
+
+std::string gpu_name() { return {}; }
+
+}  // namespace tutti::bench
