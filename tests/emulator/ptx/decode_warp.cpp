@@ -54,7 +54,7 @@ Form decode_shuffle(Words& words) {
       ".up, .down, .bfly or .idx");
   form.instruction.operation = static_cast<std::uint8_t>(mode);
   form.instruction.type = words.need_type({Type::b32});
-  form.add({.role = Role::to, .type = Type::b32, .pair = Pair::may, .sink = true});
+  form.add({.role = Role::to, .type = Type::b32, .pair = Pair::may});
   return form.from(Type::b32).from(Type::b32).from(Type::b32).from(Type::b32);
 }
 

@@ -32,28 +32,29 @@ void Lexer::skip_space() {
     if (c == '\n') {
       ++line_;
     } else if (c == '/') {
-      skip_comment();
+      if (!skip_comment()) return;
     } else if (c != ' ' && c != '\t' && c != '\r') {
       return;
     }
   }
 }
 
-void Lexer::skip_comment() {
+/// Goes to the last character of a comment, if one stands here.
+bool Lexer::skip_comment() {
   const char kind = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
   if (kind == '/') {
     const std::size_t end = text_.find('\n', at_);
     at_ = end == std::string_view::npos ? text_.size() - 1 : end;
     if (end != std::string_view::npos) ++line_;
-  } else if (kind == '*') {
-    const std::size_t end = text_.find("*/", at_ + 2);
-    if (end == std::string_view::npos) throw std::runtime_error("a comment without its end");
-    line_ += static_cast<std::uint32_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
-                                                   text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
-    at_ = end + 1;
-  } else {
-    throw std::runtime_error("'/' that begins no comment");
+    return true;
   }
+  if (kind != '*') return false;
+  const std::size_t end = text_.find("*/", at_ + 2);
+  if (end == std::string_view::npos) throw std::runtime_error("a comment without its end");
+  line_ += static_cast<std::uint32_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                                 text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+  at_ = end + 1;
+  return true;
 }
 
 std::string_view Lexer::word() {

@@ -55,7 +55,7 @@ class Lexer {
 
  private:
   void skip_space();
-  void skip_comment();
+  bool skip_comment();
 
   std::string_view text_;
   std::size_t at_;

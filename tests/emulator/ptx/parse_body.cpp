@@ -64,7 +64,7 @@ class BodyParser {
   std::vector<Instruction> before_;
   std::uint32_t line_;
   std::uint32_t depth_ = 0;
-  bool branches_to_end_ = false;
+  std::int32_t furthest_ = -1;  ///< that a branch goes to
   Slot guard_ = kNoSlot;
   bool guard_negated_ = false;
 };
@@ -221,7 +221,7 @@ void BodyParser::instruction(std::string_view mnemonic) {
 void BodyParser::close_labels() {
   labels_.close_scope([this](const LabelUse& use, std::int32_t target) {
     if (target < 0) throw TextError(use.line, fmt::format("unknown label '{}'", use.name));
-    branches_to_end_ |= target == next();
+    furthest_ = std::max(furthest_, target);
     if (use.table < 0)
       function_.code[use.at].target = target;
     else
@@ -236,7 +236,7 @@ void BodyParser::end() {
   Instruction last;
   last.kind = Kind::ret;
   if (function_.code.empty() || function_.code.back().kind != last.kind || function_.code.back().guard != kNoSlot ||
-      branches_to_end_)
+      furthest_ == next())
     emit(last);
   function_.places = places_.take();
   resolver_.finish();

@@ -155,7 +155,8 @@ std::optional<Slot> Resolver::register_of(std::string_view name, Type type) {
 }
 
 Slot Resolver::destination(const Operand& operand, std::string_view name, const OperandRule& rule, Type type) {
-  if (name == "_" && rule.sink) return nowhere;
+  const bool second = operand.paired && name.data() == operand.second.data();
+  if (name == "_" && (rule.sink || second)) return nowhere;
   const bool is_name = operand.of == Operand::Of::name || operand.paired;
   if (!is_name || operand.negated || operand.offset != 0) wrong_shape(operand, "a register");
   const Registers::Found found = registers_.find(name);
