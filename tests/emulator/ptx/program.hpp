@@ -107,8 +107,8 @@ struct Instruction {
   std::uint8_t vector = 1;     ///< elements of an access
   std::uint8_t operation = 0;  ///< AtomicOperation, Shuffle, Vote, Match, BarrierReduction or Clock, as `kind` says
   bool is_volatile = false;
-  bool non_coherent = false;   ///< ld.global.nc
-  bool aligned = false;        ///< of a barrier: all threads of a warp come to it together (bar.* always)
+  bool non_coherent = false;       ///< ld.global.nc
+  bool aligned = false;            ///< of a barrier: all threads of a warp come to it together (bar.* always)
   bool accumulates_wider = false;  ///< multimem.ld_reduce of halves with .acc::f32
   bool guard_negated = false;      ///< runs if the guard is 0
   std::uint8_t to_count = 0, from_count = 0;
