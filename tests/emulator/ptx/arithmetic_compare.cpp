@@ -36,32 +36,38 @@ Results<bool, bool> setp_halves_combined(Pair<typename Kind::Value> a, Pair<type
           combined<combination>(setp<comparison, Kind>(a.high, b.high), c)};
 }
 
+[[gnu::noinline]] void add_one(Table& table, Comparison comparison, Combination combination, const char* flush,
+                               Name type, Computation one, bool pair) {
+  table.add(fmt::format("setp.{}{}{}.{}", name_of(comparison), name_of(combination), flush, type()), one, pair);
+}
+
 template <Comparison comparison, class Kind>
-void add_scalars(Table& table, const char* flush, const std::string& type) {
+void add_scalars(Table& table, const char* flush, Name type) {
   using Value = typename Kind::Value;
   constexpr bool has_pair = !std::is_same_v<Value, F16> && !std::is_same_v<Value, BF16>;
   for_combinations([&]<Combination combination>() {
-    const std::string spelling = fmt::format("setp.{}{}{}.{}", name_of(comparison), name_of(combination), flush, type);
+    const auto add = [&](Computation one, bool pair) {
+      add_one(table, comparison, combination, flush, type, one, pair);
+    };
     if constexpr (combination == Combination::none) {
-      table.add(spelling, computation<&setp<comparison, Kind>>());
-      if constexpr (has_pair) table.add(spelling, computation<&setp_both<comparison, Kind>>(), true);
+      add(computation<&setp<comparison, Kind>>(), false);
+      if constexpr (has_pair) add(computation<&setp_both<comparison, Kind>>(), true);
     } else {
-      table.add(spelling, computation<&setp_combined<comparison, Kind, combination>>());
-      if constexpr (has_pair)
-        table.add(spelling, computation<&setp_both_combined<comparison, Kind, combination>>(), true);
+      add(computation<&setp_combined<comparison, Kind, combination>>(), false);
+      if constexpr (has_pair) add(computation<&setp_both_combined<comparison, Kind, combination>>(), true);
     }
   });
 }
 
 template <Comparison comparison, class Kind>
 void add_halves(Table& table, const char* flush) {
-  const std::string type = name_of<Pair<typename Kind::Value>>();
+  constexpr Name type = &name_of<Pair<typename Kind::Value>>;
   for_combinations([&]<Combination combination>() {
-    const std::string spelling = fmt::format("setp.{}{}{}.{}", name_of(comparison), name_of(combination), flush, type);
     if constexpr (combination == Combination::none) {
-      table.add(spelling, computation<&setp_halves<comparison, Kind>>(), true);
+      add_one(table, comparison, combination, flush, type, computation<&setp_halves<comparison, Kind>>(), true);
     } else {
-      table.add(spelling, computation<&setp_halves_combined<comparison, Kind, combination>>(), true);
+      add_one(table, comparison, combination, flush, type,
+              computation<&setp_halves_combined<comparison, Kind, combination>>(), true);
     }
   });
 }
@@ -69,7 +75,7 @@ void add_halves(Table& table, const char* flush) {
 }  // namespace
 
 void add_comparisons(Table& table) {
-  for_scalar_comparisons([&]<Comparison comparison, class Kind>(const char* flush, const std::string& type) {
+  for_scalar_comparisons([&]<Comparison comparison, class Kind>(const char* flush, Name type) {
     add_scalars<comparison, Kind>(table, flush, type);
   });
   const auto halves = [&]<Comparison comparison>() {

@@ -106,29 +106,30 @@ struct Compared {
   }
 };
 
-/// f.template operator()<comparison, Compared<T, flushes>>(".ftz" or "", name of T) for all that compare scalars.
+/// f.template operator()<comparison, Compared<T, flushes>>(".ftz" or "", name of T as a Name) for all that compare
+/// scalars.
 template <class F>
 void for_scalar_comparisons(F f) {
   for_types<std::uint16_t, std::uint32_t, std::uint64_t>([&]<class T>() {
     using S = std::make_signed_t<T>;
     for_equalities([&]<Comparison c>() {
-      f.template operator()<c, Compared<T>>("", bits_name_of<T>());
-      f.template operator()<c, Compared<T>>("", name_of<T>());
-      f.template operator()<c, Compared<S>>("", name_of<S>());
+      f.template operator()<c, Compared<T>>("", &bits_name_of<T>);
+      f.template operator()<c, Compared<T>>("", &name_of<T>);
+      f.template operator()<c, Compared<S>>("", &name_of<S>);
     });
     for_orders([&]<Comparison c>() {
-      f.template operator()<c, Compared<T>>("", name_of<T>());
-      f.template operator()<c, Compared<S>>("", name_of<S>());
+      f.template operator()<c, Compared<T>>("", &name_of<T>);
+      f.template operator()<c, Compared<S>>("", &name_of<S>);
     });
-    for_unsigned_orders([&]<Comparison c>() { f.template operator()<c, Compared<T>>("", name_of<T>()); });
+    for_unsigned_orders([&]<Comparison c>() { f.template operator()<c, Compared<T>>("", &name_of<T>); });
   });
   const auto floats = [&]<Comparison c>() {
-    f.template operator()<c, Compared<F16>>("", "f16");
-    f.template operator()<c, Compared<F16, true>>(".ftz", "f16");
-    f.template operator()<c, Compared<BF16>>("", "bf16");
-    f.template operator()<c, Compared<float>>("", "f32");
-    f.template operator()<c, Compared<float, true>>(".ftz", "f32");
-    f.template operator()<c, Compared<double>>("", "f64");
+    f.template operator()<c, Compared<F16>>("", &name_of<F16>);
+    f.template operator()<c, Compared<F16, true>>(".ftz", &name_of<F16>);
+    f.template operator()<c, Compared<BF16>>("", &name_of<BF16>);
+    f.template operator()<c, Compared<float>>("", &name_of<float>);
+    f.template operator()<c, Compared<float, true>>(".ftz", &name_of<float>);
+    f.template operator()<c, Compared<double>>("", &name_of<double>);
   };
   for_equalities(floats);
   for_orders(floats);

@@ -109,6 +109,11 @@ struct Converted<function, flushes, saturates> {
   }
 };
 
+[[gnu::noinline]] void add_one(Table& table, const std::string& rounding, const char* modifiers, Name to, Name from,
+                               Computation one) {
+  table.add(fmt::format("cvt{}{}.{}.{}", rounding, modifiers, to(), from()), one);
+}
+
 /// cvtROUNDING{.ftz}{.sat}.TO.FROM: .ftz goes with f32, .sat not with bf16.
 template <auto function>
 struct Conversion;
@@ -119,7 +124,7 @@ struct Conversion<function> {
 
   static void add_to(Table& table, const std::string& rounding) {
     const auto add = [&](const char* modifiers, Computation one) {
-      table.add(fmt::format("cvt{}{}.{}.{}", rounding, modifiers, name_of<To>(), name_of<From>()), one);
+      add_one(table, rounding, modifiers, &name_of<To>, &name_of<From>, one);
     };
     add("", computation<&Converted<function, false, false>::call>());
     if constexpr (has_f32) add(".ftz", computation<&Converted<function, true, false>::call>());

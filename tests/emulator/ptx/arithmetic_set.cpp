@@ -30,16 +30,18 @@ Result set_halves(Pair<typename Kind::Value> a, Pair<typename Kind::Value> b) {
   return std::bit_cast<Result>(
       Pair<To>{set<To, comparison, Kind>(a.low, b.low), set<To, comparison, Kind>(a.high, b.high)});
 }
+[[gnu::noinline]] void add_one(Table& table, Comparison comparison, const char* flush, Name result, Name type,
+                               Computation one) {
+  table.add(fmt::format("set.{}{}.{}.{}", name_of(comparison), flush, result(), type()), one);
+}
 template <class To, Comparison comparison, class Kind>
-void add_scalars(Table& table, const char* flush, const std::string& type) {
-  table.add(fmt::format("set.{}{}.{}.{}", name_of(comparison), flush, name_of<To>(), type),
-            computation<&set<To, comparison, Kind>>());
+void add_scalars(Table& table, const char* flush, Name type) {
+  add_one(table, comparison, flush, &name_of<To>, type, computation<&set<To, comparison, Kind>>());
 }
 template <class Result, class To, Comparison comparison, class Kind>
 void add_halves(Table& table, const char* flush) {
-  const std::string type = name_of<Pair<typename Kind::Value>>();
-  table.add(fmt::format("set.{}{}.{}.{}", name_of(comparison), flush, name_of<Result>(), type),
-            computation<&set_halves<Result, To, comparison, Kind>>());
+  constexpr Name type = &name_of<Pair<typename Kind::Value>>;
+  add_one(table, comparison, flush, &name_of<Result>, type, computation<&set_halves<Result, To, comparison, Kind>>());
 }
 
 template <Comparison comparison, class Kind>
@@ -53,7 +55,7 @@ void add_all_halves(Table& table, const char* flush) {
 }  // namespace
 
 void add_sets(Table& table) {
-  for_scalar_comparisons([&]<Comparison comparison, class Kind>(const char* flush, const std::string& type) {
+  for_scalar_comparisons([&]<Comparison comparison, class Kind>(const char* flush, Name type) {
     using From = typename Kind::Value;
     for_types<std::uint32_t, std::int32_t>([&]<class To>() { add_scalars<To, comparison, Kind>(table, flush, type); });
     if constexpr (std::is_same_v<From, F16> || std::is_same_v<From, BF16>) {

@@ -71,6 +71,9 @@ std::string name_of() {
     return name_of<decltype(T::low)>() + "x2";
   }
 }
+/// One of these functions, for those who add a spelling in a function of its own: written out once per spelling, the
+/// making of strings would be most of the code.
+using Name = std::string (*)();
 /// The same as bits: b16, b32, b64.
 template <class T>
 std::string bits_name_of() {
