@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "tests/emulator/litmus/parse.hpp"
 
@@ -155,13 +156,29 @@ class Search {
     if (axioms_.sc_per_location && !satisfies_sc_per_location(execution_)) return;
     if (axioms_.causality && !reads_nothing_replaced(execution_)) return;
     ++verdict_.executions;
-    Relation order = skeleton_.fixed_order;
-    order |= execution_.reads_from;
-    order |= execution_.coherence;
-    order |= execution_.fence_order;
-    const Verdict::Reach reach = order.acyclic() ? Verdict::Reach::in_order : Verdict::Reach::reordered;
+    const Verdict::Reach reach = in_order() ? Verdict::Reach::in_order : Verdict::Reach::reordered;
     note_outcomes(reach);
     note_races(reach);
+  }
+
+  /// See Verdict::Reach. The two events of an atomic are made one.
+  bool in_order() const {
+    Relation order(skeleton_.events());
+    const auto one_of = [&](int i) {
+      const Event& event = skeleton_.event(i);
+      return event.is_write() && event.is_atomic ? event.partner : i;
+    };
+    const auto add = [&](int from, EventSet to) {
+      for (; to != 0; to &= to - 1)
+        if (const int later = std::countr_zero(to); one_of(later) != one_of(from))
+          order.add(one_of(from), one_of(later));
+    };
+    for (int i = 0; i < skeleton_.events(); ++i) {
+      add(i, skeleton_.fixed_order.row(i) | execution_.reads_from.row(i) | execution_.coherence.row(i) |
+                 execution_.fence_order.row(i));
+      if (skeleton_.event(i).is_read() && skeleton_.event(i).is_atomic) add(i, execution_.from_reads.row(i));
+    }
+    return order.acyclic();
   }
 
   void note_outcomes(Verdict::Reach reach) {
@@ -203,8 +220,13 @@ class Search {
     if (races_noted_ && *races_noted_ >= reach) return;
     races_noted_ = reach;
     for (const auto& [a, b] : skeleton_.suspects) {
-      if (execution_.causality.has(a, b) || execution_.causality.has(b, a)) continue;
+      if (execution_.base_causality.has(a, b) || execution_.base_causality.has(b, a)) continue;
       const Event &x = skeleton_.event(a), &y = skeleton_.event(b);
+      if (execution_.causality.has(a, b) || execution_.causality.has(b, a)) {
+        if (reach == Verdict::Reach::in_order && !verdict_.ordered_by_observation)
+          verdict_.ordered_by_observation = fmt::format("{} and {}", name(x), name(y));
+        continue;
+      }
       if (x.cell != y.cell || x.cells != y.cells) verdict_.mixed_size_race = true;
       if (verdict_.race && verdict_.race_reach >= reach) continue;
       verdict_.race = fmt::format("{} and {}", name(x), name(y));

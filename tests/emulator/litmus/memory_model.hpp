@@ -73,13 +73,17 @@ struct Limits {
 /// What is known of a program when all its executions are known.
 struct Verdict {
   /// Whether an outcome, or a race, needs a reordering that a machine without speculation cannot do. Such a machine
-  /// runs each thread in program order, and each store goes to the end of the coherence order: there is an execution
-  /// order that agrees with program order, barriers, reads-from, coherence and Fence-SC order.
+  /// runs each thread in program order, the elements of a vector access one by one in any order; a store goes to the
+  /// end of the coherence order, and an atomic reads what stands there. So there is an order of all accesses that
+  /// agrees with program order, barriers, reads-from, coherence and Fence-SC order, and with the reads of atomics.
   enum class Reach : std::uint8_t { reordered, in_order };
   std::map<Outcome, Reach> outcomes;
   /// Two instructions that race, in words; from an execution that is in order if there is one.
   std::optional<std::string> race;
   Reach race_reach = Reach::reordered;
+  /// Two instructions that would race, but for the second case of causality order: one of them was observed before the
+  /// other, by a strong read of the same location in the other's thread. Only from executions in order.
+  std::optional<std::string> ordered_by_observation;
   bool mixed_size_race = false;
   std::uint64_t executions = 0;  ///< that satisfy the axioms
 };

@@ -258,7 +258,7 @@ TEST(SequentialConsistency, ComesFromAFenceScBetweenEveryTwoAccesses) {
   EXPECT_GT(compared, 300);
 }
 
-/// And no program does what no interleaving does if it is race-free and has weak accesses behind barriers only.
+/// Whatever orders and scopes a program has: to take one instruction after the other satisfies the axioms.
 TEST(SequentialConsistency, IsNeverForbidden) {
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
     Program program = random_program(seed);

@@ -1,0 +1,213 @@
+// The machine with its checking memory against the axioms, on thousands of random programs and on the litmus files.
+//
+// Each program goes two ways: the axioms decide over all executions; the machine runs its PTX under many seeded
+// schedules. Then:
+//   - every outcome that the machine produces is one of an in-order execution that the axioms allow (see
+//     Verdict::Reach: the machine does not speculate);
+//   - the machine reports a race if, and only if, some in-order execution has one. There is one difference, and it is
+//     required to be there: accesses that only an observation orders (Verdict::ordered_by_observation) are a race to
+//     the machine. tutti never mixes weak and strong accesses of a word, so nothing is lost by it;
+//   - of a race-free program the machine produces every outcome of an in-order execution, given seeds enough. Only of
+//     programs with strong vector accesses, whose elements go their own ways, some rare ones may be missing.
+// usage: litmus_against_machine_test FOLDER [--programs N] [--first SEED] [--seeds N] [GoogleTest's options]
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/litmus/machine_runs.hpp"
+#include "tests/emulator/litmus/memory_model.hpp"
+#include "tests/emulator/litmus/parse.hpp"
+#include "tests/emulator/litmus/ptx_text.hpp"
+#include "tests/emulator/litmus/random_program.hpp"
+
+namespace tutti::emulator::litmus {
+namespace {
+
+struct Settings {
+  std::filesystem::path folder;
+  std::uint64_t programs = 4000;
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 100'000;  ///< at most, for one program
+} settings;
+constexpr std::uint64_t kVectorSeeds = 5000;  ///< at most, for one with strong vector accesses
+
+/// What the machine did with a program.
+struct Observed {
+  std::map<Outcome, std::uint64_t> outcomes;  ///< and the first seed that gave it
+  std::string race;
+  std::uint64_t race_seed = 0;
+  std::uint64_t runs = 0;
+};
+
+std::set<Outcome> in_order(const Verdict& verdict) {
+  std::set<Outcome> outcomes;
+  for (const auto& [outcome, reach] : verdict.outcomes)
+    if (reach == Verdict::Reach::in_order) outcomes.insert(outcome);
+  return outcomes;
+}
+
+bool has_strong_vector(const Program& program) {
+  for (const Thread& thread : program.threads)
+    for (const Instruction& instruction : thread.code)
+      if (instruction.vector > 1 && instruction.order != Order::weak) return true;
+  return false;
+}
+
+/// Runs until a race is reported, or until all outcomes have been seen that there may be, and a few times more.
+Observed observe(const Program& program, std::size_t most_outcomes, std::uint64_t most_seeds) {
+  Observed observed;
+  MachineRuns machine(program);
+  std::uint64_t last_new = 0;
+  for (std::uint64_t seed = 1; seed <= most_seeds; ++seed) {
+    ++observed.runs;
+    const MachineRuns::Result result = machine.run(seed);
+    if (result.race) {
+      observed.race = *result.race;
+      observed.race_seed = seed;
+      return observed;
+    }
+    if (result.endless) continue;
+    if (observed.outcomes.try_emplace(result.outcome, seed).second) last_new = seed;
+    if (observed.outcomes.size() >= most_outcomes && seed >= last_new + 20) return observed;
+  }
+  return observed;
+}
+
+/// How many programs, outcomes and runs there were of which kind.
+struct Tally {
+  std::map<std::string, std::uint64_t> programs;
+  std::uint64_t runs = 0, vector_outcomes = 0, vector_unseen = 0;
+
+  void print() const {
+    for (const auto& [what, count] : programs) fmt::print("{:8} {}\n", count, what);
+    fmt::print("{:8} of {} outcomes of the programs with strong vectors not seen\n{:8} runs of the machine\n",
+               vector_unseen, vector_outcomes, runs);
+  }
+};
+
+std::string compare_races(const Verdict& verdict, const Observed& observed, Tally& tally) {
+  if (verdict.race && verdict.race_reach == Verdict::Reach::in_order) {
+    ++tally.programs["racy, reported"];
+    return observed.race.empty() ? fmt::format("race that the machine does not report: {}\n", *verdict.race) : "";
+  }
+  if (verdict.ordered_by_observation) {
+    ++tally.programs["ordered by an observation only, reported as a race"];
+    return observed.race.empty() ? fmt::format("taken for ordered: {}\n", *verdict.ordered_by_observation) : "";
+  }
+  return observed.race.empty() ? ""
+                               : fmt::format("no race, but seed {} reports: {}\n", observed.race_seed, observed.race);
+}
+
+std::string compare_outcomes(const Program& program, const Verdict& verdict, const Observed& observed, Tally& tally) {
+  std::string complaints;
+  for (const auto& [outcome, seed] : observed.outcomes) {
+    const auto found = verdict.outcomes.find(outcome);
+    if (found == verdict.outcomes.end())
+      complaints += fmt::format("the axioms forbid what seed {} gives: {}\n", seed, describe(program, outcome));
+    else if (found->second == Verdict::Reach::reordered)
+      complaints +=
+          fmt::format("no in-order execution gives what seed {} gives: {}\n", seed, describe(program, outcome));
+  }
+  std::string unseen_ones;
+  std::size_t unseen = 0;
+  const std::set<Outcome> expected = in_order(verdict);
+  for (const Outcome& outcome : expected) {
+    if (observed.outcomes.contains(outcome)) continue;
+    if (++unseen <= 3) unseen_ones += fmt::format("not seen: {}\n", describe(program, outcome));
+  }
+  const bool reordered = expected.size() < verdict.outcomes.size() || verdict.race;
+  const std::string kind = reordered ? ", others need reordering" : "";
+  if (has_strong_vector(program)) {
+    tally.vector_outcomes += expected.size();
+    tally.vector_unseen += unseen;
+    ++tally.programs[(unseen == 0 ? "race-free, equal" : "race-free, strong vectors, a subset") + kind];
+    return complaints;
+  }
+  ++tally.programs["race-free, equal" + kind];
+  if (unseen > 0)
+    complaints += fmt::format("{}{} of {} in-order outcomes not seen in {} runs\n", unseen_ones, unseen,
+                              expected.size(), observed.runs);
+  return complaints;
+}
+
+/// What differs, line by line; empty if nothing does.
+std::string compare(const Program& program, std::uint64_t most_seeds, Tally& tally) {
+  const Verdict verdict = explore(program);
+  const bool race = (verdict.race && verdict.race_reach == Verdict::Reach::in_order) || verdict.ordered_by_observation;
+  if (has_strong_vector(program) && !race) most_seeds = std::min(most_seeds, kVectorSeeds);
+  const Observed observed = observe(program, race ? ~std::size_t{0} : in_order(verdict).size(), most_seeds);
+  tally.runs += observed.runs;
+  const std::string complaints = compare_races(verdict, observed, tally);
+  return race || !complaints.empty() ? complaints : compare_outcomes(program, verdict, observed, tally);
+}
+
+TEST(RandomPrograms, AreJudgedAlikeByMachineAndAxioms) {
+  Tally tally;
+  int failures = 0;
+  for (std::uint64_t seed = settings.first; seed < settings.first + settings.programs && failures < 10; ++seed) {
+    const Program program = random_program(seed);
+    const std::string complaints = compare(program, settings.seeds, tally);
+    if (complaints.empty()) continue;
+    ++failures;
+    ADD_FAILURE() << "program " << seed << ": " << complaints << print(program);
+  }
+  tally.print();
+  EXPECT_LE(tally.vector_unseen * 10, tally.vector_outcomes) << "strong vectors: too many outcomes not seen";
+  EXPECT_GT(tally.programs["racy, reported"] * 10, settings.programs) << "hardly a program of these has a race";
+}
+
+TEST(LitmusFiles, AreJudgedAlikeByMachineAndAxioms) {
+  Tally tally;
+  std::set<std::string> not_run;
+  for (const char* const subfolder : {"classics", "protocol"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(settings.folder / subfolder)) {
+      const std::string name = entry.path().stem().string();
+      const Program program = parse_file(entry.path().string()).program;
+      try {
+        to_ptx(program);
+      } catch (const std::runtime_error&) {
+        not_run.insert(name);
+        continue;
+      }
+      EXPECT_EQ(compare(program, settings.seeds, tally), "") << name << '\n' << print(program);
+    }
+  }
+  tally.print();
+  // Threads that do not come to a barrier of their CTA; kernels that are no stream.
+  EXPECT_EQ(not_run, (std::set<std::string>{"message_passing_barrier_arrive"}));
+}
+
+}  // namespace
+}  // namespace tutti::emulator::litmus
+
+int main(int argc, char** argv) {
+  using tutti::emulator::litmus::settings;
+  testing::InitGoogleTest(&argc, argv);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto number = [&](std::size_t& i) -> std::uint64_t {
+    return i + 1 < words.size() ? std::strtoull(words[++i].c_str(), nullptr, 10) : 0;
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--programs")
+      settings.programs = number(i);
+    else if (words[i] == "--first")
+      settings.first = number(i);
+    else if (words[i] == "--seeds")
+      settings.seeds = number(i);
+    else
+      settings.folder = words[i];
+  }
+  if (!std::filesystem::is_directory(settings.folder / "protocol") || settings.programs == 0 || settings.seeds == 0) {
+    fmt::print(stderr, "usage: {} FOLDER [--programs N] [--first SEED] [--seeds N]\n", argv[0]);
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
