@@ -149,12 +149,12 @@ void CheckedMemory::Parts::store_pieces(const Step& now, UnfinishedStore& store,
 }
 
 /// What a thread does next comes after all of its vector store.
-void CheckedMemory::Parts::finish(const Thread& thread) {
+void CheckedMemory::Parts::finish(Thread& thread) {
   const auto found = unfinished.find(thread.id);
   if (found == unfinished.end()) return;
   UnfinishedStore rest = std::move(found->second);
   unfinished.erase(found);
-  store_pieces(begin(const_cast<Thread&>(thread), *rest.instruction, rest.bits), rest, rest.pieces.size());
+  store_pieces(begin(thread, *rest.instruction, rest.bits), rest, rest.pieces.size());
 }
 
 void CheckedMemory::load(Thread& thread, const Instruction& i, std::uint64_t address, std::uint64_t* values) {

@@ -6,7 +6,11 @@
 //   - A write takes its place in the coherence order when it is done, and a load never returns a value that is written
 //     later: reorderings as in 2+2W and load buffering do not occur.
 //   - A read-modify-write reads the newest value, whatever its order.
-// What is required beyond the model: strong accesses that overlap without being of the same bytes must be ordered.
+// What is required beyond the model:
+//   - Strong accesses that overlap without being of the same bytes must be ordered.
+//   - Who has read a relaxed write, without a release and an acquire, must not touch the same bytes by weak accesses:
+//   the
+//     model lets the observation of that very write order them.
 //
 // Vector accesses and 128-bit scalars are sets of scalars of at most 64 bits, in no order: other threads may run
 // between the scalars of a strong store. Accesses through multimem count as accesses of each replica with their order
@@ -30,7 +34,9 @@ namespace tutti::emulator {
 class CheckedMemory {
  public:
   struct Settings {
-    double staleness = 0.3;       ///< how probably a strong load does not insist on the newest value
+    /// How probably a strong load does not insist on the newest value, on average: each run draws none, half, the
+    /// same, or two and a half times that.
+    double staleness = 0.3;
     std::uint32_t stale_run = 8;  ///< so many older values a thread gets in a row at most
   };
   struct Counts {
@@ -72,7 +78,7 @@ class CheckedMemory {
   void begin_run(std::uint64_t seed, std::span<StreamShape> streams);
   void begin_launch(int stream, const Launch& launch);
   void begin_block(int stream, Block& block);
-  void end_thread(const Thread& thread);
+  void end_thread(Thread& thread);
   void end_block(int stream, Block& block);
   void end_launch(int stream);
   /// Throws Found for what has been found but could have been explained by something worse: uninitialised reads. At the

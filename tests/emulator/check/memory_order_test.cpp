@@ -172,6 +172,23 @@ TEST(Barriers, OfAWarpOrderItsLanesOnly) {
   expect_found(bad, Defect::missing_barrier, 20);
 }
 
+TEST(Barriers, ThatOneWarpOnlyArrivesAtOrderItBeforeTheOther) {
+  // Warp 0 fills and arrives; warp 1 waits and reads.
+  const auto body = [](const char* fill, const char* arrive) {
+    return "mul.wide.u32 %l0, %t, 4;\n mov.u64 %l1, shared;\n add.u64 %l1, %l1, %l0;\n setp.ge.u32 %p0, %t, 32;\n"
+           "@%p0 bra read;\n" +
+           std::string(fill) + arrive +
+           "bra end;\n read: bar.sync 1, 64;\n"
+           "ld.shared.u32 %r2, [%l1+-128];\n setp.ne.u32 %p0, %t, 32;\n @%p0 bra end;\n mov.u64 %l2, 7;\n"
+           "st.global.u64 [%a2+64], %l2;\n end:\n";
+  };
+  Trial good({body("st.shared.u32 [%l1], %t;\n", "bar.arrive 1, 64;\n")}, 64);
+  expect_clean(good);
+  Trial bad({body("", "bar.arrive 1, 64;\n st.shared.u32 [%l1], %t;\n")}, 64);
+  const auto outcome = bad.run_seeds(20);
+  EXPECT_EQ(outcome.count(Defect::missing_barrier), 20) << outcome.summary();
+}
+
 TEST(Slots, WrittenOverBeforeTheyAreReadAreNamed) {
   // The sender fills the slot twice and signals twice, without waiting for a credit in between.
   const std::string again =

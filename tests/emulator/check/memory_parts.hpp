@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "tests/emulator/check/history.hpp"
@@ -20,7 +19,7 @@ namespace tutti::emulator {
 
 struct CheckedMemory::Parts {
   struct BlockState {
-    const Block* block = nullptr;  // while it runs
+    Block* block = nullptr;  // while it runs
     int stream = 0;
     std::uint64_t index = 0;
     std::optional<Region> shared;
@@ -55,13 +54,6 @@ struct CheckedMemory::Parts {
     std::uint8_t bits;
     std::vector<Piece> pieces;  ///< the last comes first
   };
-  /// Reads of bytes that nobody had written. They are told only if no race of the same bytes explains them by the end
-  /// of the run, or before anything else that may follow from them.
-  struct Unwritten {
-    static constexpr std::size_t kMost = 4096;
-    std::string text;  ///< of the first; empty: none
-    std::unordered_set<std::uint64_t> granules;
-  };
   struct RaceFacts;
 
   explicit Parts(Settings given) : settings(given) {}
@@ -78,9 +70,12 @@ struct CheckedMemory::Parts {
   std::vector<Shadow> spare_shadows;  // of shared memory
   std::vector<ThreadId> woken;
   std::vector<Block*> past_barrier;
-  Unwritten unwritten;
+  /// The first read of bytes that nobody had written; empty: none. It is told only if no race explains it by the end of
+  /// the run, or before anything else that may follow from it.
+  std::string unwritten;
   std::unordered_map<ThreadId, UnfinishedStore> unfinished;
   std::mt19937_64 random;
+  double staleness = 0;  // of this run
   std::uint32_t generation = 0;
   std::uint32_t step = 0;  // counts strong writes
 
@@ -97,7 +92,7 @@ struct CheckedMemory::Parts {
   void load(const Step& now, std::uint64_t address, std::uint64_t* values);
   void store(const Step& now, std::uint64_t address, const std::uint64_t* values);
   void store_pieces(const Step& now, UnfinishedStore& store, std::size_t count);
-  void finish(const Thread& thread);
+  void finish(Thread& thread);
 
   // ---- memory_strong.cpp ----
   Granule& touch(const Access& access, Region& region, std::uint64_t address, std::uint8_t mask);

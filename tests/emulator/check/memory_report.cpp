@@ -53,14 +53,13 @@ std::string CheckedMemory::Parts::place(std::uint64_t address) const {
 }
 
 void CheckedMemory::Parts::note_unwritten(const Access& access, std::uint64_t address) {
-  if (unwritten.text.empty())
-    unwritten.text = fmt::format("{}: bytes at {} that nobody has written; {}", name_of(Defect::uninitialised),
-                                 place(address), describe(access.thread, access.instruction, access.bits));
-  if (unwritten.granules.size() < Unwritten::kMost) unwritten.granules.insert(address / 8);
+  if (unwritten.empty())
+    unwritten = fmt::format("{}: bytes at {} that nobody has written; {}", name_of(Defect::uninitialised),
+                            place(address), describe(access.thread, access.instruction, access.bits));
 }
 
 void CheckedMemory::Parts::tell_unwritten() const {
-  if (!unwritten.text.empty()) throw Found(Defect::uninitialised, unwritten.text);
+  if (!unwritten.empty()) throw Found(Defect::uninitialised, unwritten);
 }
 
 void CheckedMemory::Parts::fail_region(const Step& now, std::uint64_t address, std::size_t bytes) {
@@ -75,8 +74,7 @@ void CheckedMemory::Parts::fail_region(const Step& now, std::uint64_t address, s
     if (inside(now.thread.block->launch().parameters))
       fail(Defect::read_only, now.access, fmt::format("{} bytes of the parameters", bytes));
     for (const BlockState& other : blocks)
-      if (other.block &&
-          (inside(const_cast<Block*>(other.block)->shared()) || inside(const_cast<Block*>(other.block)->stack())))
+      if (other.block && (inside(other.block->shared()) || inside(other.block->stack())))
         fail(Defect::foreign_memory, now.access,
              fmt::format("{} bytes of shared or local memory of rank {} block {}", bytes,
                          streams[static_cast<std::size_t>(other.stream)].shape.rank, other.index));
@@ -145,7 +143,6 @@ void CheckedMemory::Parts::fail_race(const Access& access, const Granule& granul
                                      std::uint8_t mask, const Record& other) {
   const Record now{access.thread, mask, access.time, access.instruction, access.bits, access.step};
   const RaceFacts race{other, now, address, map.named(address), (granule.unread & mask) == mask};
-  if (unwritten.granules.count(address / 8) == 0) tell_unwritten();
   const Defect defect = classify(race);
   const bool earlier_launch = other.time < threads.placement(other.thread).first;
   throw Found(defect, fmt::format("{}: at {}:\n  first  {}{}\n  then   {}\n  and nothing orders them", name_of(defect),

@@ -70,6 +70,18 @@ TEST(Values, ThatNobodyWroteMustNotBeRead) {
   expect_clean(good);
 }
 
+TEST(SharedMemory, OfAnotherBlockIsNotReached) {
+  // Block 0 tells block 1 where its shared memory lies, and stays.
+  const std::string body =
+      "mov.u32 %r1, %ctaid.x;\n setp.ne.u32 %p0, %r1, 0;\n @%p0 bra other;\n mov.u64 %l0, shared;\n"
+      "cvta.shared.u64 %l0, %l0;\n st.u32 [%l0], %t;\n st.release.gpu.global.u64 [%a0], %l0;\n"
+      "stay: ld.relaxed.gpu.global.u64 %l1, [%a1];\n setp.eq.u64 %p1, %l1, 0;\n @%p1 bra stay;\n bra end;\n"
+      "other: ld.acquire.gpu.global.u64 %l0, [%a0];\n setp.eq.u64 %p1, %l0, 0;\n @%p1 bra other;\n"
+      "ld.u32 %r2, [%l0];\n mov.u64 %l1, 1;\n st.relaxed.gpu.global.u64 [%a1], %l1;\n end:\n";
+  Trial trial({body}, 1, 2);
+  expect_found(trial, Defect::foreign_memory, "4 bytes of shared or local memory of rank 0 block 0");
+}
+
 TEST(Parameters, MustNotBeWritten) {
   Trial trial({"mov.b64 %l0, a0;\n cvta.param.u64 %l0, %l0;\n st.u32 [%l0], %t;\n"});
   expect_found(trial, Defect::read_only);

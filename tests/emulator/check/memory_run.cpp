@@ -54,11 +54,13 @@ void CheckedMemory::clear() {
 void CheckedMemory::begin_run(std::uint64_t seed, std::span<StreamShape> shapes) {
   Parts& p = *parts_;
   p.random.seed(seed);
+  constexpr double kFactors[] = {0, 0.5, 1, 2.5};
+  p.staleness = p.settings.staleness * kFactors[p.random() % 4];
   p.code.clear();
   p.counts = {};
   p.step = 0;
   p.histories.begin_run();
-  p.unwritten = {};
+  p.unwritten.clear();
   p.unfinished.clear();
   p.woken.clear();
   p.past_barrier.clear();
@@ -140,7 +142,7 @@ void CheckedMemory::begin_block(int stream, Block& block) {
   shared.shadow.forget(++p.generation);
 }
 
-void CheckedMemory::end_thread(const Thread& thread) { parts_->finish(thread); }
+void CheckedMemory::end_thread(Thread& thread) { parts_->finish(thread); }
 
 void CheckedMemory::end_block(int stream, Block& block) {
   Parts& p = *parts_;
@@ -215,7 +217,7 @@ void CheckedMemory::barrier_complete(Block& block, int index) {
 void CheckedMemory::warp_barrier(std::span<Thread> warp, std::uint32_t mask) {
   Threads& threads = parts_->threads;
   VectorClock sum, last;
-  for (const Thread& thread : warp)
+  for (Thread& thread : warp)
     if ((mask >> thread.lane() & 1) != 0) parts_->finish(thread);
   for (const Thread& thread : warp)
     if ((mask >> thread.lane() & 1) != 0) threads.release_into(thread.id, sum, last);

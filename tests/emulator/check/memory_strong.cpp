@@ -40,7 +40,7 @@ std::uint64_t CheckedMemory::Parts::strong_load(const Step& now, Region& at, std
   std::uint32_t index = newest;
   ++counts.strong_loads;
   if (choice.oldest < newest && now.state.stale_run < settings.stale_run &&
-      static_cast<double>(random() >> 11) * 0x1p-53 < settings.staleness)
+      static_cast<double>(random() >> 11) * 0x1p-53 < staleness)
     index = choice.oldest + static_cast<std::uint32_t>(random() % (newest - choice.oldest + 1));
   if (index == newest) {
     now.state.stale_run = 0;
