@@ -37,6 +37,7 @@ class Generator {
     strong_only_ = chance(40);
     atomics_ = chance(50);
     wrong_scopes_ = chance(40);
+    mixed_sizes_ = chance(12);
     if (chance(55)) {
       follow(pick(kShapes));
     } else {
@@ -44,6 +45,7 @@ class Generator {
       make_threads(2 + (chance(45) ? 1 : 0));
       for (std::size_t t = 0; t < program_.threads.size(); ++t) fill(t);
     }
+    if (chance(12)) add_kernel();
     if (!strong_only_ || chance(20)) add_barriers();
     return std::move(program_);
   }
@@ -62,7 +64,8 @@ class Generator {
       Location location;
       location.name = std::string(1, static_cast<char>('x' + l));
       location.width = chance(20) ? 8 : 4;
-      if (l == 0 && location.width == 4 && chance(15)) location.elements = 2;
+      if (l == 0 && mixed_sizes_) location.width = 4;
+      if (l == 0 && location.width == 4 && (mixed_sizes_ || chance(15))) location.elements = 2;
       program_.locations.push_back(location);
     }
   }
@@ -142,7 +145,9 @@ class Generator {
     instruction.location = wanted_ >= 0 ? wanted_ : below(static_cast<int>(program_.locations.size()));
     const Location& location = program_.locations[static_cast<std::size_t>(instruction.location)];
     instruction.width = location.width;
-    if (location.elements == 2) {
+    if (location.elements == 2 && mixed_sizes_ && kind != Kind::atomic && kind != Kind::reduction && chance(50)) {
+      instruction.width = 8;
+    } else if (location.elements == 2) {
       if (chance(50))
         instruction.vector = 2;
       else
@@ -225,6 +230,14 @@ class Generator {
     instruction.guard = test;
   }
 
+  /// Makes the last thread a kernel of its own, behind all others of its GPU.
+  void add_kernel() {
+    Thread& last = program_.threads.back();
+    for (std::size_t t = 0; t + 1 < program_.threads.size(); ++t)
+      if (program_.threads[t].gpu == last.gpu) last.after.push_back(static_cast<int>(t));
+    if (!last.after.empty()) last.cta = 9;
+  }
+
   void add_barriers() {
     for (std::size_t t = 0; t < program_.threads.size(); ++t) {
       for (std::size_t u = t + 1; u < program_.threads.size(); ++u) {
@@ -246,7 +259,7 @@ class Generator {
   Program program_;
   std::uint64_t value_ = 0;
   int wanted_ = -1;  ///< the location of the next access, or any
-  bool strong_only_ = false, atomics_ = false, wrong_scopes_ = false;
+  bool strong_only_ = false, atomics_ = false, wrong_scopes_ = false, mixed_sizes_ = false;
 };
 
 }  // namespace
