@@ -2,6 +2,7 @@
 // a strong access or waits. Launches of other streams, devices and processes run beside it.
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include <chrono>
 #include <cstdio>
@@ -27,20 +28,31 @@ using emulator::Thread;
 /// Instructions that a thread runs at most before the others have their turn.
 constexpr std::uint32_t kBurst = 10'000;
 
-/// Waits ever longer while all that is run is waiting for somebody else.
+/// Waits ever longer while all that is run is waiting for somebody else. Yielding is quick where there is a core for
+/// everyone; where others want the core, who sleeps is let back sooner than who yields.
 class Patience {
  public:
+  Patience() { prctl(PR_SET_TIMERSLACK, 1000); }  // of this thread, in nanoseconds
+
   void lose() {
-    constexpr int kYields = 100;
-    if (++rounds_ <= kYields)
+    using namespace std::chrono;
+    if (yields_ > 0) {
+      const auto before = steady_clock::now();
       sched_yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(10 + (rounds_ - kYields), 200)));
+      --yields_;
+      if (steady_clock::now() - before > microseconds(100)) yields_ = 0;
+      return;
+    }
+    std::this_thread::sleep_for(microseconds(std::min(++sleeps_ * 10, 200)));
   }
-  void regain() { rounds_ = 0; }
+  void regain() {
+    yields_ = kYields;
+    sleeps_ = 0;
+  }
 
  private:
-  int rounds_ = 0;
+  static constexpr int kYields = 50;
+  int yields_ = kYields, sleeps_ = 0;
 };
 
 class Run {
