@@ -43,6 +43,10 @@
 //   8.10.6 Causality       A read takes nothing from a write that it precedes in causality order, and nothing that a
 //                          write which precedes it in causality order has replaced.
 //
+// Two differences to the published relations (NVlabs/ptxmemorymodel, for an older ISA): there, a barrier counts as a
+// fence in release and acquire patterns, which matters only for threads of the CTA that do not come to it; and program
+// order is no part of base causality, for which SC-per-location makes up.
+//
 // With a mixed-size data race (8.7.2: the bytes of the two accesses overlap in part) the axioms do not apply: such a
 // program is racy, and nothing is forbidden.
 //

@@ -293,26 +293,10 @@ class Unfolding {
   std::vector<Path> paths_;
 };
 
-/// The ISA promises of overlapping atomics of different widths what cannot be said with a read and a write each.
-void refuse_overlapping_atomics(const Program& program) {
-  std::vector<std::pair<const Instruction*, const Thread*>> atomics;
-  for (const Thread& thread : program.threads)
-    for (const Instruction& instruction : thread.code)
-      if (instruction.kind == Kind::atomic || instruction.kind == Kind::reduction)
-        atomics.emplace_back(&instruction, &thread);
-  for (const auto& [a, first] : atomics)
-    for (const auto& [b, second] : atomics)
-      if (a->location == b->location && a->width != b->width && a->offset < b->offset + b->width &&
-          b->offset < a->offset + a->width)
-        throw std::runtime_error(fmt::format(
-            "atomics of threads {} and {} overlap in part: the checker leaves that out", first->name, second->name));
-}
-
 }  // namespace
 
 std::vector<Path> unfold(const Program& program, int failing_polls) {
   validate(program);
-  refuse_overlapping_atomics(program);
   return Unfolding(program, failing_polls).all();
 }
 
