@@ -133,6 +133,6 @@ def rows_of(folder, ceiling):
         document = json_of(folder, os.path.basename(path)) or {}
         for row in document.get("rows", []):
             rate = row["busbw"] if row["ranks"] > 1 else row["algbw"]
-            share = rate / ceiling[0] if ceiling else None
+            share = rate / ceiling[0] if ceiling and rate is not None else None
             rows.append({**row, "of_limit": share, "from": "measured", "command": document.get("command")})
     return sorted(rows, key=lambda row: (row["collective"], row["bytes"], row["backend"]))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/bandwidth.hpp"
+#include "bench/gpu_name.hpp"
 #include "bench/statistics.hpp"
 
 namespace tutti::bench {
@@ -82,6 +83,12 @@ class Memory {
   void* pointer_ = nullptr;
 };
 
+cudaDeviceProp properties_of(int device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), fmt::format("GPU {}", device));
+  return properties;
+}
+
 std::size_t bytes_for(int devices) {
   std::size_t bytes = kMostBytes;
   for (int device = 0; device < devices; ++device) {
@@ -99,8 +106,7 @@ Json within(int device, std::size_t bytes) {
   Stream stream(device);
   const double seconds = stream.time(
       [&](cudaStream_t on) { return cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, on); });
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, device), fmt::format("GPU {}", device));
+  const cudaDeviceProp properties = properties_of(device);
   return {{"gpu", device},
           {"name", properties.name},
           {"multiprocessors", properties.multiProcessorCount},
@@ -132,6 +138,8 @@ int run() {
   int devices = 0;
   check(cudaGetDeviceCount(&devices), "the number of GPUs");
   if (devices == 0) throw std::runtime_error("no GPU is visible");
+  if (is_emulated(properties_of(0).name))
+    throw std::runtime_error("the GPUs are emulated on the CPU, so times mean nothing and nothing is measured");
   const std::size_t bytes = bytes_for(devices);
   if (bytes == 0) throw std::runtime_error("a GPU has no 8 MiB of free memory");
   Json document = {{"unit", "10^9 bytes/s, median of copies"},
