@@ -82,7 +82,9 @@ no_gpu() {
   exit 77
 }
 if [[ -n $emulated ]]; then
-  gpus=$emulated capability=9.0 facts=
+  gpus=$emulated facts=
+  capability=${TUTTI_EMULATED_ARCHITECTURE:-90}
+  capability=${capability%?}.${capability: -1}
 else
   command -v nvidia-smi >/dev/null || no_gpu "nvidia-smi is not found, so there seems to be no NVIDIA driver"
   facts=$(query 2>&1) || no_gpu "nvidia-smi says: $(head -n 1 <<<"$facts")"
