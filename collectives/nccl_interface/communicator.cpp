@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/nccl_interface/elements.hpp"
+#include "collectives/nccl_interface/farewell.hpp"
 
 using tutti::Error;
 using tutti::ErrorCode;
@@ -18,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 /// How often a poll looks whether peers have ended: a look reads a file for each.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
-/// How long a call may stay in flight after a peer has ended: a peer that ended well has done its part of it.
-constexpr auto kGrace = std::chrono::seconds(3);
+/// How long a call may stay in flight after a peer's process has ended: one that ended well has done its part of it.
+constexpr auto kGrace = std::chrono::seconds(5);
 constexpr auto kBetweenPolls = std::chrono::microseconds(200);
 
 }  // namespace
@@ -29,8 +30,11 @@ ncclComm::~ncclComm() {
   int before = -1;
   cudaGetDevice(&before);
   cudaSetDevice(device);
-  state_.reset();  // waits for its kernels, which may read the scratch
+  const bool parts = ends_well_ && state_ && state_->session->device->has_strangers(state_->members);
+  if (state_) state_->backend.reset();  // waits for its kernels, which may read the scratch
   scratch.release();
+  if (parts) tutti::nccl_interface::part(std::move(state_));
+  state_.reset();
   if (before >= 0) cudaSetDevice(before);
 }
 
@@ -47,6 +51,7 @@ void ncclComm::join(const tutti::UniqueId& id, int as, int of) {
   state->bootstrap = state->session->bootstrap;
   state->members.resize(static_cast<std::size_t>(size_));
   std::iota(state->members.begin(), state->members.end(), 0);
+  processes_ = state->bootstrap->all_gather(tutti::identify_this_process());
   tutti::nccl_interface::load_element_kernels();
   auto backend = std::make_unique<tutti::NativeCudaBackend>(*state, tutti::CommunicatorOptions{});
   backend_ = backend.get();
@@ -104,7 +109,7 @@ std::optional<Error> ncclComm::failure_of_peers() {
     next_look_ = now + kBetweenLooks;
   }
   int ended = 0;
-  while (ended < size_ && (ended == rank_ || state_->bootstrap->alive(ended))) ++ended;
+  while (ended < size_ && tutti::still_running(processes_[static_cast<std::size_t>(ended)])) ++ended;
   const bool stuck = ended < size_ && backend_->is_busy();
   {
     const std::lock_guard lock(mutex_);
@@ -114,7 +119,8 @@ std::optional<Error> ncclComm::failure_of_peers() {
   }
   const Error why(
       ErrorCode::peer_failed,
-      fmt::format("rank {} of {}: rank {} has ended, and a call that may need it is in flight", rank_, size_, ended));
+      fmt::format("rank {} of {}: the process of rank {} has ended, and a call that may need it is in flight", rank_,
+                  size_, ended));
   backend_->abort(why);
   return why;
 }

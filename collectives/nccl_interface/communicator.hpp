@@ -2,6 +2,7 @@
 #pragma once
 #include <nccl.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -9,12 +10,14 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "collectives/backend_native_cuda.hpp"
 #include "collectives/nccl_interface/operators.hpp"
 #include "collectives/nccl_interface/registrations.hpp"
 #include "collectives/nccl_interface/results.hpp"
 #include "collectives/nccl_interface/scratch.hpp"
+#include "collectives/process_identity.hpp"
 
 /// One rank's communicator. Every one is a session of its own: what tutti's communicators of one session share (the
 /// order in which they are made, the wait for each other's calls) NCCL's do not.
@@ -53,6 +56,8 @@ struct ncclComm {
   ncclResult_t drain();
   /// From here on it only waits to be destroyed.
   void finalize();
+  /// It will end well: on all ranks, and with no call in flight.
+  void end_well() { ends_well_ = true; }
   /// Fails it, and ends kernels in flight.
   void abort(const std::string& why);
 
@@ -71,8 +76,10 @@ struct ncclComm {
 
   int rank_ = -1, size_ = 0;
   std::shared_ptr<tutti::detail::CommunicatorState> state_;
-  tutti::NativeCudaBackend* backend_ = nullptr;  ///< of state_
+  tutti::NativeCudaBackend* backend_ = nullptr;    ///< of state_
+  std::vector<tutti::ProcessIdentity> processes_;  ///< of the ranks
   std::thread background_;
+  std::atomic<bool> ends_well_ = false;
 
   std::mutex mutex_;  // of what follows
   ncclResult_t outcome_ = ncclSuccess;

@@ -25,7 +25,7 @@ ncclResult_t finalize(const CommunicatorPointer& its) {
 /// The communicator and its memory end with the last who holds it.
 void destroy(const CommunicatorPointer& its) {
   its->wait_for_background();
-  if (its->outcome() == ncclSuccess) its->drain();
+  if (its->outcome() == ncclSuccess && its->drain() == ncclSuccess) its->end_well();
 }
 
 /// One that is still being made waits for peers, and nothing ends that wait before its time: it is left to itself.

@@ -138,6 +138,36 @@ TEST_F(Processes, MayHoldSeveralRanksEach) {
   });
 }
 
+std::size_t free_memory() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return free;
+}
+
+TEST_F(Processes, GetTheirMemoryBackFromCommunicatorsThatAreDestroyed) {
+  run_job(2, kSeconds, [](int rank, const Pipes& pipes) {
+    std::size_t first = 0;
+    for (int round = 0; round < 5; ++round) {
+      Rank mine(rank, 2, pipes, rank);
+      check(mine.all_reduce(), "ncclAllReduce");
+      mine.synchronize();
+      check(cudaStreamDestroy(mine.stream), "cudaStreamDestroy");
+      check(cudaFree(mine.memory), "cudaFree");
+      check(ncclCommDestroy(mine.comm), "ncclCommDestroy");
+      if (round == 0) {
+        std::this_thread::sleep_for(std::chrono::seconds(1));  // peers that come a little later are waited for
+        first = free_memory();
+      }
+    }
+    const auto end = Clock::now() + std::chrono::seconds(10);
+    constexpr std::size_t kOneArena = 1 << 20;  // at least
+    while (free_memory() + kOneArena < first && Clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const std::size_t last = free_memory();
+    expect(last + kOneArena >= first, std::to_string(first - last) + " bytes of 4 communicators are free again");
+  });
+}
+
 TEST_F(Processes, HearOfAPeerThatDied) {
   run_job(kRanks, kSeconds, [](int rank, const Pipes& pipes) {
     Rank mine(rank, kRanks, pipes, rank);
