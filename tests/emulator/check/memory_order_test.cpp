@@ -269,6 +269,22 @@ TEST(Loads, NeverGoBackInOneThread) {
   EXPECT_EQ(outcomes.size(), 6u);  // all others
 }
 
+TEST(Loads, NeverGoBackOverManyWrites) {
+  // So many that the oldest are forgotten, by three ranks' threads that read all the while.
+  const std::string write =
+      "mov.u64 %l0, 0;\n again: add.u64 %l0, %l0, 1;\n st.relaxed.sys.global.u64 [%a0], %l0;\n"
+      "setp.lt.u64 %p0, %l0, 400;\n @%p0 bra again;\n";
+  const std::string read =
+      "mov.u64 %l1, 0;\n mov.u32 %r0, 0;\n again: ld.relaxed.sys.global.u64 %l0, [%a0];\n"
+      "setp.lt.u64 %p0, %l0, %l1;\n @%p0 trap;\n mov.u64 %l1, %l0;\n add.u32 %r0, %r0, 1;\n"
+      "setp.lt.u32 %p0, %r0, 300;\n @%p0 bra again;\n";
+  Trial trial({write, read, read}, 1, 1, {.staleness = 0.8});
+  std::uint64_t stale = 0;
+  const auto outcome = trial.run_seeds(50, [&] { stale += trial.memory().counts().stale_loads; });
+  EXPECT_EQ(outcome.clean, 50) << outcome.summary();
+  EXPECT_GT(stale, 1000u);
+}
+
 TEST(Loads, OfVectorsMayBeTorn) {
   Trial trial({"mov.u64 %l0, 1;\n st.relaxed.sys.global.v2.u64 [%a0], {%l0, %l0};\n",
                "ld.relaxed.sys.global.v2.u64 {%l0, %l1}, [%a0];\n st.global.u64 [%a2], %l0;\n"

@@ -145,13 +145,9 @@ std::uint64_t CheckedMemory::Parts::exchange(const Step& now, Region& at, std::u
   std::memcpy(&old, reinterpret_cast<const void*>(address), width);  // the newest value is what memory holds
   const bool writes =
       operation != AtomicOperation::compare_and_swap || extended(old, i.type) == extended(operand, i.type);
-  Step numbered = now;
-  if (writes)
-    numbered.access.step = ++step;
-  else
-    numbered.access.bits &= static_cast<std::uint8_t>(~kWrite);
-  if ((at.granule(address).initialised & mask) != mask) note_unwritten(now.access, address);
-  Location& to = location(numbered, touch(numbered.access, at, address, mask), address, width);
+  Step reading = now;
+  reading.access.bits &= static_cast<std::uint8_t>(~kWrite);
+  Location& to = location(reading, touch(reading.access, at, address, mask), address, width);
   const auto index = static_cast<std::uint32_t>(to.count - 1);
   const Choice choice = histories.choice(to, now.access);
   const bool known = choice.own && choice.own->index == index;
@@ -167,6 +163,10 @@ std::uint64_t CheckedMemory::Parts::exchange(const Step& now, Region& at, std::u
     note_poll(now, to, known);
     return old;
   }
+  // The write comes after what the read has acquired.
+  Step numbered = now;
+  numbered.access.step = ++step;
+  touch(numbered.access, at, address, mask);
   std::uint64_t value = apply_atomic(operation, i.type, extended(old, i.type), operand, next);
   if (width < 8) value &= (std::uint64_t{1} << (8 * width)) - 1;
   ++counts.strong_stores;

@@ -5,7 +5,8 @@
 // that would race with them would also race with one that is kept:
 //   - what a weak write covers, since it must come after all of that, and all later accesses after it;
 //   - a read, for a weak read of the same bytes that it happens before;
-//   - a strong access, for one of its kind, scope, block and bytes that it happens before.
+//   - a strong access, for one of its kind, scope, block and bytes that it happens before;
+//   - any access, for a later one of its thread, kind, scope and bytes.
 // A strong write covers nothing: whoever reads it need not come after what came before it.
 #pragma once
 #include <cstddef>

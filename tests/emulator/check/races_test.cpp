@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
+#include <random>
+#include <vector>
 
 namespace tutti::emulator {
 namespace {
@@ -138,6 +142,70 @@ TEST_F(RacesTest, ANonCoherentReadConflictsWithOrderedWritesOfItsLaunch) {
   EXPECT_EQ(access(0, 0xff, kNonCoherent), 1u);
   pool_.learn(before_launch_, 1, time_[1]);
   EXPECT_EQ(access(0, 0xff, kNonCoherent), kNone);
+}
+
+/// Every access there was, and what its thread knew then: what the detector may forget parts of.
+struct Kept {
+  ThreadId thread;
+  Time time;
+  std::uint8_t mask;
+  unsigned bits;
+};
+
+TEST_F(RacesTest, WhatIsForgottenChangesNoVerdict) {
+  constexpr unsigned kKinds[] = {0,
+                                 kWrite,
+                                 kStrong,
+                                 kStrong | kGpuScope,
+                                 kStrong | kSysScope,
+                                 kWrite | kStrong,
+                                 kWrite | kStrong | kGpuScope,
+                                 kWrite | kStrong | kSysScope};
+  constexpr std::uint8_t kMasks[] = {0xff, 0x0f, 0xf0, 0x01, 0x80, 0x3c};
+  std::mt19937 random(1);
+  const auto below = [&](std::size_t bound) { return random() % bound; };
+  int racy = 0;
+  std::size_t longest = 0;
+  for (int sequence = 0; sequence < 20000; ++sequence) {
+    known_ = {};
+    time_.fill(1);
+    granule_ = {};
+    detector_.begin_run(placements_);
+    std::vector<Kept> all;
+    // Few kinds and bytes each time, so that much depends on each record.
+    const std::size_t threads = 2 + below(7), often = 2 + below(6);
+    std::vector<unsigned> kinds(2 + below(3));
+    for (unsigned& kind : kinds) kind = kKinds[below(std::size(kKinds))];
+    std::vector<std::uint8_t> masks(1 + below(2));
+    for (std::uint8_t& mask : masks) mask = kMasks[below(std::size(kMasks))];
+    for (int step = 0; step < 200; ++step) {
+      const auto thread = static_cast<ThreadId>(below(threads));
+      if (below(often) == 0) {
+        const auto other = static_cast<ThreadId>(below(threads));
+        if (other != thread) order(thread, other);
+        continue;
+      }
+      const Kept now{thread, time_[thread], masks[below(masks.size())], kinds[below(kinds.size())]};
+      const bool races = std::any_of(all.begin(), all.end(), [&](const Kept& old) {
+        if ((old.mask & now.mask) == 0 || ((old.bits | now.bits) & kWrite) == 0) return false;
+        if (old.thread == thread || known_[thread].of(old.thread) >= old.time) return false;
+        if ((old.bits & now.bits & kStrong) == 0 || old.mask != now.mask) return true;
+        const Placement &a = placements_[old.thread], &b = placements_[thread];
+        return !includes(static_cast<std::uint8_t>(old.bits), a, b) ||
+               !includes(static_cast<std::uint8_t>(now.bits), b, a);
+      });
+      if (races && below(8) != 0) continue;  // else sequences would be short
+      ASSERT_EQ(access(thread, now.mask, now.bits).has_value(), races) << "sequence " << sequence << " step " << step;
+      if (races) {
+        ++racy;
+        break;
+      }
+      all.push_back(now);
+      longest = std::max(longest, all.size());
+    }
+  }
+  EXPECT_GT(racy, 5000);
+  EXPECT_GT(longest, 100u);
 }
 
 }  // namespace
