@@ -33,7 +33,11 @@ void add_join(const char* function, ncclComm_t* comm, const UniqueId& id, int ra
   auto made = add_communicator(device, blocking);
   *comm = made.get();
   ncclComm* const its = made.get();
-  add({function, std::move(made), [its, id, rank, size] { its->join(id, rank, size); }, comm});
+  add({.function = function,
+       .work = [its, id, rank, size] { its->join(id, rank, size); },
+       .makes = std::move(made),
+       .place = comm,
+       .through = nullptr});
 }
 
 ncclResult_t init_rank(const char* function, ncclComm_t* comm, int nranks, int ids, const ncclUniqueId* id, int rank,
@@ -155,13 +159,11 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newc
       child = add_communicator(parent->device, blocking);
       *newcomm = child.get();
     }
-    // The job belongs to the one that is in progress. It keeps the other, but not its own, alive.
-    ncclComm* const made = child.get();
-    if (made)
-      add({"ncclCommSplit", std::move(child), [parent, made, color, key] { split(*parent, made, color, key); },
-           newcomm});
-    else
-      add({"ncclCommSplit", parent, [its = parent.get(), color, key] { split(*its, nullptr, color, key); }, nullptr});
+    add({.function = "ncclCommSplit",
+         .work = [its = parent.get(), made = child.get(), color, key] { split(*its, made, color, key); },
+         .makes = std::move(child),
+         .place = newcomm,
+         .through = std::move(parent)});
     return ncclSuccess;
   });
 }

@@ -10,9 +10,13 @@ namespace tutti::nccl_interface {
 /// Work that waits for other ranks: those of a group do it on a thread each, as one thread may ask for several ranks.
 struct Job {
   const char* function;
-  CommunicatorPointer communicator;  ///< which is in progress until the job has ended
   std::function<void()> work;
-  ncclComm_t* made = nullptr;  ///< where the caller finds the communicator if the job makes it; null if it fails
+  /// What it makes, in progress until then, and where the caller finds it: null if it fails.
+  CommunicatorPointer makes;
+  ncclComm_t* place = nullptr;
+  /// The communicator whose ranks meet. Jobs through one run one after the other; in the background, it is in progress
+  /// until they have ended.
+  CommunicatorPointer through;
 };
 
 void start_group();

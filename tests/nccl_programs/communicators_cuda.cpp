@@ -157,6 +157,59 @@ TEST_F(Communicators, SplitByColorInTheOrderOfKeys) {
   destroy(two);
 }
 
+TEST_F(Communicators, SplitSeveralTimesInOneGroup) {
+  const World world(kRanks);
+  std::vector<ncclComm_t> halves(kRanks), backwards(kRanks);
+  check(ncclGroupStart(), "ncclGroupStart");
+  for (int r = 0; r < kRanks; ++r) {
+    check(ncclCommSplit(world.comm(r), r / 2, r, &halves[at(r)], nullptr), "ncclCommSplit");
+    check(ncclCommSplit(world.comm(r), 0, -r, &backwards[at(r)], nullptr), "ncclCommSplit");
+  }
+  check(ncclGroupEnd(), "ncclGroupEnd");
+  for (int r = 0; r < kRanks; ++r) {
+    int size = -1, rank = -1;
+    check(ncclCommCount(halves[at(r)], &size), "ncclCommCount");
+    check(ncclCommUserRank(backwards[at(r)], &rank), "ncclCommUserRank");
+    EXPECT_EQ(size, r == 2 ? 1 : 2) << "rank " << r;
+    EXPECT_EQ(rank, kRanks - 1 - r);
+  }
+  EXPECT_EQ(sum_of_ones(backwards, std::vector{0, 1, 2}), std::vector(3, 3));
+  EXPECT_EQ(sum_of_ones(halves, std::vector{0, 1, 2}), (std::vector{2, 2, 1}));
+  destroy(halves);
+  destroy(backwards);
+}
+
+TEST_F(Communicators, ThatDoNotBlockSplitInTheBackground) {
+  std::vector<ncclComm_t> comms(kRanks), split(kRanks);
+  ncclUniqueId id;
+  check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  const auto wait = [](ncclComm_t comm) {
+    ncclResult_t state = ncclInProgress;
+    while (state == ncclInProgress) {
+      check(ncclCommGetAsyncError(comm, &state), "ncclCommGetAsyncError");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    check(state, "in the background");
+  };
+  for (int r = 0; r < kRanks; ++r) {
+    check(cudaSetDevice(r), "cudaSetDevice");
+    ASSERT_EQ(ncclCommInitRankConfig(&comms[at(r)], kRanks, id, r, &config), ncclInProgress);
+  }
+  for (const ncclComm_t comm : comms) wait(comm);
+  // One after the other by one thread: nothing here may wait for the other ranks.
+  for (int r = 0; r < kRanks; ++r)
+    EXPECT_EQ(ncclCommSplit(comms[at(r)], r == 0 ? NCCL_SPLIT_NOCOLOR : 1, r, &split[at(r)], nullptr), ncclInProgress);
+  for (const ncclComm_t comm : comms) wait(comm);
+  EXPECT_EQ(split[0], nullptr);
+  const std::vector two{split[1], split[2]};
+  for (const ncclComm_t comm : two) wait(comm);
+  EXPECT_EQ(sum_of_ones(two, std::vector{1, 2}), std::vector(2, 2));
+  destroy(two);
+  destroy(comms);
+}
+
 TEST_F(Communicators, AreFinalizedOnce) {
   const World world(kRanks);
   std::vector<ncclComm_t> comms;
