@@ -36,7 +36,7 @@ float rsqrt(float a) { return from_double<float>(1 / std::sqrt(number(a))); }
 float div_full(float a, float b) { return canonical(a / b); }
 /// The documented range: beyond 2^126 the reciprocal of b counts as zero.
 float div_approx(float a, float b) {
-  if (std::fabs(b) > 0x1p126f && !std::isinf(b)) return canonical(a * std::copysign(0.0f, b));
+  if (std::fabs(b) > 0x1p126f) return canonical(a * std::copysign(0.0f, b));
   return canonical(a / b);
 }
 
