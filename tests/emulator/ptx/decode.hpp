@@ -38,7 +38,6 @@ struct Form {
   Instruction instruction;  ///< all that the spelling says; `kind` is that of the instruction
   std::array<OperandRule, kMost> rules;
   std::size_t count = 0;  ///< of the rules
-  bool moves = false;     ///< mov: may have a vector, see find_vector_move
 
   Form& add(const OperandRule& rule);
   Form& to(Type type) { return add({.role = OperandRule::Role::to, .type = type}); }

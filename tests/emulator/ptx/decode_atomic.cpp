@@ -101,19 +101,18 @@ void need_multimem_type(Words& words, Instruction& access, bool accumulates, std
     throw std::runtime_error(fmt::format("unknown instruction '{}'", words.spelling()));
 }
 
-/// .weak, or an order with its scope.
-void take_multimem_order(Words& words, Instruction& access, std::string_view ordered, Order order, bool may_be_weak) {
-  if (may_be_weak && words.take("weak")) return;
-  if (words.take("relaxed")) {
-    access.order = Order::relaxed;
-    access.scope = need_scope(words);
-  } else if (words.take(ordered)) {
+/// .weak, or an order with its scope; of a reduction the scope may be left out.
+void take_multimem_order(Words& words, Instruction& access, std::string_view ordered, Order order) {
+  const bool reduces = access.kind == Kind::multimem_reduce;
+  if (!reduces && words.take("weak")) return;
+  if (words.take(ordered))
     access.order = order;
-    access.scope = need_scope(words);
-  } else if (!may_be_weak) {
+  else if (words.take("relaxed") || reduces)
     access.order = Order::relaxed;
-    access.scope = take_scope(words).value_or(Scope::gpu);
-  }
+  if (reduces)
+    access.scope = take_scope(words).value_or(Scope::sys);
+  else if (access.strong())
+    access.scope = need_scope(words);
 }
 
 AtomicOperation need_multimem_operation(Words& words) {
@@ -157,8 +156,7 @@ Form decode_multimem(Words& words) {
       {{"ld_reduce", Kind::multimem_load}, {"st", Kind::multimem_store}, {"red", Kind::multimem_reduce}},
       ".ld_reduce, .st or .red");
   const bool loads = access.kind == Kind::multimem_load;
-  take_multimem_order(words, access, loads ? "acquire" : "release", loads ? Order::acquire : Order::release,
-                      access.kind != Kind::multimem_reduce);
+  take_multimem_order(words, access, loads ? "acquire" : "release", loads ? Order::acquire : Order::release);
   if (words.take("global")) access.space = Space::global;
   if (access.kind == Kind::multimem_store) {
     need_multimem_type(words, access, false,

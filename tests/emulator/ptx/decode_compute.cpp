@@ -111,7 +111,7 @@ Form decode_computation(std::string_view spelling, bool pair) {
   Form form;
   form.instruction.kind = Kind::compute;
   form.instruction.compute = found.compute;
-  form.moves = spelling.starts_with("mov.");
+  const bool moves = spelling.starts_with("mov.");
   form.instruction.type = types.to.front();
   if (found.to != (pair ? 2 : 1)) throw std::logic_error(fmt::format("'{}' has {} destinations", spelling, found.to));
   form.add({.role = OperandRule::Role::to,
@@ -124,8 +124,8 @@ Form decode_computation(std::string_view spelling, bool pair) {
     form.add({.role = OperandRule::Role::from,
               .type = types.from[std::min(static_cast<std::size_t>(k), types.from.size() - 1)],
               .wider = types.wider,
-              .named = form.moves,
-              .special = form.moves || spelling.starts_with("cvt.")});
+              .named = moves,
+              .special = moves || spelling.starts_with("cvt.")});
   return form;
 }
 

@@ -36,7 +36,7 @@ class Resolver {
   void resolve_vector_move(Type type, const Operands& operands, Instruction& instruction);
   /// A guard.
   Slot predicate(std::string_view name);
-  /// A register with 32 or 64 bits, no slot if there is none of that name.
+  /// The register of that name, which must fit `type`; none if there is none.
   std::optional<Slot> register_of(std::string_view name, Type type);
   /// A variable of the function or the module; null if there is none of that name.
   const Symbol* symbol(std::string_view name) const;

@@ -156,6 +156,8 @@ TEST(Parse, ModifiersSayWhatAnInstructionIs) {
        Scope::none, 1, 0, 1},
       {"multimem.red.release.sys.global.add.u64 [%rd1], 1;", Kind::multimem_reduce, Type::u64, Space::global,
        Order::release, Scope::sys, 1, 0, 1},
+      {"multimem.red.global.add.u64 [%rd1], 1;", Kind::multimem_reduce, Type::u64, Space::global, Order::relaxed,
+       Scope::sys, 1, 0, 1},
       {"fence.acq_rel.sys;", Kind::fence, Type::none, Space::generic, Order::acq_rel, Scope::sys, 1, 0, 0},
       {"fence.cluster;", Kind::fence, Type::none, Space::generic, Order::acq_rel, Scope::cluster, 1, 0, 0},
       {"membar.gl;", Kind::fence, Type::none, Space::generic, Order::seq_cst, Scope::gpu, 1, 0, 0},
