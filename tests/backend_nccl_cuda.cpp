@@ -25,12 +25,12 @@ template <class T>
 void run_every_collective(Session& session) {
   Communicator comm = session.communicator();
   EXPECT_EQ(comm.backend(), BackendKind::nccl);
-  constexpr std::size_t kMost = 30011;
-  const std::size_t room = room_of(kMost, comm.size());
+  const std::size_t most = amount(30011, 1501);
+  const std::size_t room = room_of(most, comm.size());
   auto memory = comm.allocate<T>(2 * room);
   const Stream stream;
   for (const Collective collective : kMovers)
-    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, kMost})
+    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, most})
       for (const bool in_place : {false, true})
         for (const bool streams : {false, true})
           run_trial(comm, memory.data(), room,
@@ -83,7 +83,7 @@ TEST_P(NcclBackend, LetsMessagesCrossAndKeepsTheirOrder) {
   on_nccl(2, [](Session& session) {
     Communicator comm = session.communicator();
     const int n = comm.size(), rank = comm.rank(), next = (rank + 1) % n, prev = (rank + n - 1) % n;
-    constexpr std::size_t count = 200000;
+    const std::size_t count = amount(200000, 5000);
     auto buffer = comm.allocate<int>(4 * count);
     fill(comm, buffer.data(), rank, 2 * count);
     // As a group, as handles, and a group here that the peer meets with single calls.

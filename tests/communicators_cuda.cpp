@@ -69,7 +69,7 @@ TEST_P(Communicators, OrderTheCallsOfTwoStreamsThemselves) {
     fill(comm, memory.data() + 2 * kCount, rank, kCount, 1);
     const Stream streams[2];
     std::mt19937 dice(static_cast<unsigned>(rank));
-    for (int call = 0; call < 1000; ++call) {
+    for (int call = 0; call < amount(1000, 30); ++call) {
       for (std::size_t s = 0; s < 2; ++s) {
         int* const at = memory.data() + s * 2 * kCount;
         comm.all_reduce(at, at + kCount, kCount, ReduceOp::sum, {.stream = streams[s]});
@@ -102,7 +102,7 @@ TEST_P(Communicators, AtTheSameTimeEndOrAreRefusedInWords) {
     auto memory = all[0].allocate<int>(all.size() * 2 * kCount);
     std::vector<Stream> streams(all.size());
     for (std::size_t c = 0; c < all.size(); ++c) fill(all[0], memory.data() + c * 2 * kCount, rank, kCount, c);
-    for (int call = 0; call < 200; ++call)
+    for (int call = 0; call < amount(200, 8); ++call)
       for (std::size_t i = 0; i < all.size(); ++i) {
         // Each rank in another order: they do not wait for each other.
         const std::size_t c = (i + static_cast<std::size_t>(rank * call)) % all.size();

@@ -11,6 +11,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/tutti.hpp"
@@ -29,6 +30,24 @@ inline int gpus(std::string* why) {
   *why = std::string("no CUDA device: ") + (result == cudaSuccess ? "none is visible" : cudaGetErrorString(result));
   cudaGetLastError();
   return result == cudaSuccess ? count : 0;
+}
+
+/// Are the GPUs emulated on the CPU (tests/emulator)?
+inline bool emulated() {
+  static const bool is = [] {
+    cudaDeviceProp properties{};
+    const bool known = cudaGetDeviceProperties(&properties, 0) == cudaSuccess;
+    cudaGetLastError();
+    return known && std::string_view(properties.name).starts_with("tutti emulated GPU");
+  }();
+  return is;
+}
+
+/// How many elements or rounds a test takes: fewer where GPUs are emulated, which is thousands of times slower. Both
+/// are chosen so that every path of the kernels is taken.
+template <class T>
+T amount(T on_a_gpu, T if_emulated) {
+  return emulated() ? if_emulated : on_a_gpu;
 }
 
 inline constexpr int kProcesses = 0;

@@ -65,7 +65,7 @@ TEST_P(Graphs, AreRightOnEachReplayWithBuffersNeverUsedBefore) {
       comm.all_reduce(a, mapped.data(), kCount, ReduceOp::sum, {.algorithm = Algorithm::two_shot, .stream = stream});
     });
     std::vector<float> host;
-    for (int round = 0; round < 100; ++round) {
+    for (int round = 0; round < amount(100, 12); ++round) {
       put(a, rank, round, stream, host);
       graph.launch(stream);
       stream.wait();
@@ -83,7 +83,7 @@ TEST_P(Graphs, MayBeDroppedAndCapturedAnew) {
     auto buffer = comm.allocate<float>(2 * kCount);
     const Stream stream;
     std::vector<float> host;
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < amount(50, 8); ++round) {
       const Graph graph(stream, [&] {
         comm.all_reduce(buffer.data(), buffer.data() + kCount, kCount, ReduceOp::sum, {.stream = stream});
       });
@@ -112,7 +112,7 @@ TEST_P(Graphs, OnSeveralStreamsKeepTheirOrderAmongThemselvesAndWithOtherCalls) {
     };
     const auto one = graph_of(0, first), two = graph_of(1, second);
     std::vector<float> hosts[3];
-    for (int round = 0; round < 100; ++round) {
+    for (int round = 0; round < amount(100, 12); ++round) {
       put(at, rank, round, first, hosts[0]);
       put(at + 2 * kCount, rank, round + 1, second, hosts[1]);
       put(at + 4 * kCount, rank, round + 2, third, hosts[2]);
@@ -151,7 +151,7 @@ TEST_P(Graphs, WithTwoBranchesKeepTheOrderOfCalls) {
         check(cudaStreamWaitEvent(main, join, 0));
       });
       std::vector<float> hosts[2];
-      for (int round = 0; round < 50; ++round) {
+      for (int round = 0; round < amount(50, 8); ++round) {
         put(at, comm.rank(), round, main, hosts[0]);
         put(at + 2 * kCount, comm.rank(), round + 1, main, hosts[1]);
         graph.launch(main);
@@ -178,7 +178,7 @@ TEST_P(Graphs, OutliveTheirCommunicator) {
     // What the graph needs is still there, though this frees all that is not.
     (void)other.allocate<float>(1);
     std::vector<float> host;
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < amount(10, 3); ++round) {
       put(buffer.data(), other.rank(), round, stream, host);
       graph.launch(stream);
       stream.wait();
@@ -246,7 +246,7 @@ TEST_P(StreamOrder, ABufferMayBeOverwrittenRightBehindTheCall) {
     std::vector<float> host, seen(kCount);
     for (const Algorithm algorithm : {Algorithm::one_shot, Algorithm::two_shot, Algorithm::ring, Algorithm::tree})
       for (float* const at : {mapped.data(), foreign.as<float>()})
-        for (int round = 0; round < 40; ++round) {
+        for (int round = 0; round < amount(40, 4); ++round) {
           put(at, rank, round, stream, host);
           if (round % n == rank) check(cudaLaunchHostFunc(stream, late, nullptr));
           comm.all_reduce(at, at + kCount, kCount, ReduceOp::sum, {.algorithm = algorithm, .stream = stream});

@@ -25,11 +25,11 @@ void sum_in(Communicator& comm, float* memory, std::size_t room, std::size_t cou
 TEST_P(Memory, OfCudaMallocIsReachedByPeersOnceRegistered) {
   on_ranks(1, [](Session& session) {
     Communicator comm = session.communicator();
-    constexpr std::size_t count = 100003, room = count + 64;
+    const std::size_t count = amount(100003, 5003), room = count + 64;
     const Foreign foreign(session, (3 * room) * sizeof(float));
     // Not at its allocation's beginning, and another place on each rank.
     float* const memory = foreign.as<float>() + 5 + static_cast<std::size_t>(comm.rank()) * 16;
-    for (int round = 0; round < 3; ++round) {
+    for (int round = 0; round < amount(3, 2); ++round) {
       Registration all = comm.register_memory(memory, 2 * room * sizeof(float));
       EXPECT_TRUE(all.mapped()) << "rank " << comm.rank();
       // A part once more: the peers map the allocation once.
@@ -82,7 +82,7 @@ TEST_P(Memory, OfEitherMakerServes) {
     setenv("TUTTI_GPU_MEMORY", maker, 1);
     on_ranks(1, [&](Session& session) {
       Communicator comm = session.communicator();
-      constexpr std::size_t count = 100003, room = count + 64;
+      const std::size_t count = amount(100003, 5003), room = count + 64;
       for (int round = 0; round < 3; ++round) {
         auto memory = comm.allocate<float>(2 * room + static_cast<std::size_t>(comm.rank()) * 1000);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % (2u << 20), 0u) << maker;
@@ -155,7 +155,7 @@ TEST_P(Memory, OfCommunicatorsMadeAndDestroyedIsGivenBack) {
   on_ranks(1, [](Session& session) {
     Communicator world = session.communicator();
     const char* const full = std::getenv("TUTTI_FULL");
-    const int rounds = full && std::string(full) == "1" ? 1000 : 60;
+    const int rounds = full && std::string(full) == "1" ? 1000 : amount(60, 14);
     std::pair<std::size_t, std::size_t> after_ten;
     for (int round = 0; round < rounds; ++round) {
       if (round == 10) after_ten = in_use(session);
@@ -176,7 +176,7 @@ TEST_P(Memory, OfRegistrationsMadeAndDestroyedIsGivenBack) {
   on_ranks(1, [](Session& session) {
     Communicator comm = session.communicator();
     std::pair<std::size_t, std::size_t> after_ten;
-    for (int round = 0; round < 100; ++round) {
+    for (int round = 0; round < amount(100, 14); ++round) {
       if (round == 10) after_ten = in_use(session);
       const Foreign foreign(session, std::size_t{4} << 20);
       const Registration registered = comm.register_memory(foreign.as<char>() + 128, std::size_t{3} << 20);
