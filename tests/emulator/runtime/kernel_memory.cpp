@@ -3,6 +3,16 @@
 #include "tests/emulator/runtime/multicast.hpp"
 
 namespace tutti::emulated {
+namespace {
+
+bool is_of_peer(const Allocation& allocation, int device) {
+  if (allocation.kind == Allocation::Kind::imported) return true;
+  if (allocation.kind == Allocation::Kind::virtual_map)
+    return !static_cast<const MemoryObject*>(allocation.object.get())->counted_on || allocation.device != device;
+  return !allocation.on_host() && allocation.device != device;
+}
+
+}  // namespace
 
 std::uint64_t KernelMemory::look_up(const emulator::Thread& t, const emulator::Instruction& i, std::uint64_t address,
                                     std::uint64_t bytes, bool write, std::uint64_t now) {
@@ -11,6 +21,7 @@ std::uint64_t KernelMemory::look_up(const emulator::Thread& t, const emulator::I
     const auto begin = reinterpret_cast<std::uint64_t>(space.data());
     return address >= begin && address - begin + bytes <= space.size();
   };
+  of_peer_ = false;
   if (i.space == emulator::Space::generic) {
     if (inside(t.block->shared()) || inside(t.block->stack())) return address;
     if (!write && inside(t.block->launch().parameters)) return address;
@@ -28,6 +39,7 @@ std::uint64_t KernelMemory::look_up(const emulator::Thread& t, const emulator::I
   known.end = found->address + found->bytes;
   known.distance = reinterpret_cast<std::uint64_t>(AddressSpace::instance().host_view(address)) - address;
   known.may_write = may_touch(*found, device_, true);
+  known.of_peer = of_peer_ = is_of_peer(*found, device_);
   return address + known.distance;
 }
 

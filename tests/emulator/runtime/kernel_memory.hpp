@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/emulator/machine/direct_memory.hpp"
+#include "tests/emulator/runtime/faults.hpp"
 #include "tests/emulator/runtime/memory.hpp"
 
 namespace tutti::emulated {
@@ -30,7 +31,9 @@ class KernelMemory {
   }
   void store(emulator::Thread& t, const emulator::Instruction& i, std::uint64_t to, const std::uint64_t* values) {
     ++changes_;
-    direct_.store(t, i, place(t, i, to, true), values);
+    const std::uint64_t there = place(t, i, to, true);
+    if (watches_stores_ && of_peer_ && !store_into_peer(i.strong())) return;
+    direct_.store(t, i, there, values);
   }
   std::uint64_t atomic(emulator::Thread& t, const emulator::Instruction& i, std::uint64_t at, std::uint64_t operand,
                        std::uint64_t next) {
@@ -79,24 +82,27 @@ class KernelMemory {
     std::uint64_t begin = 1, end = 0;
     std::uint64_t distance = 0;  ///< from the program's addresses to the host's
     bool may_write = false;
+    bool of_peer = false;  ///< memory of another process, or of another device
   };
 
   std::uint64_t place(const emulator::Thread& t, const emulator::Instruction& i, std::uint64_t address, bool write) {
     if (i.space != emulator::Space::global && i.space != emulator::Space::generic &&
         i.space != emulator::Space::constant)
-      return address;
+      return of_peer_ = false, address;
     const std::uint64_t bytes = static_cast<std::uint64_t>(emulator::bytes_of(i.type)) * i.vector;
     const std::uint64_t now = AllocationTable::instance().generation();
     if (now == generation_)
       for (const Known& known : known_)
         if (address >= known.begin && address + bytes <= known.end && (known.may_write || !write))
-          return address + known.distance;
+          return of_peer_ = known.of_peer, address + known.distance;
     return look_up(t, i, address, bytes, write, now);
   }
   std::uint64_t look_up(const emulator::Thread& t, const emulator::Instruction& i, std::uint64_t address,
                         std::uint64_t bytes, bool write, std::uint64_t now);
 
   const int device_;
+  const bool watches_stores_ = faults_of_stores();
+  bool of_peer_ = false;  ///< is the place that was looked up last
   Replicas replicas_;
   emulator::DirectMemory<Replicas> direct_;
   std::uint64_t changes_ = 0;

@@ -1,0 +1,56 @@
+# tutti's own programs on emulated GPUs, as they are, and what they make of faults. The tests of its libraries:
+# runtime/tutti_tests.cmake.
+if(NOT TARGET tutti_emulated_cudart OR NOT TARGET tutti_emulated_cublas)
+  return()
+endif()
+get_target_property(stand_ins tutti_emulated_cudart LIBRARY_OUTPUT_DIRECTORY)
+
+# tutti_emulated_program(NAME GPUS n [RANKS n] COMMAND program argument... [SAYS regular expression] [SET variable...])
+# Succeeds by its exit status, or if it says what it must; a test that was skipped for want of a GPU, or a program that
+# went on on the CPU, has failed.
+function(tutti_emulated_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "GPUS;RANKS;SAYS" "COMMAND;SET")
+  set(command ${arg_COMMAND})
+  if(arg_RANKS)
+    set(command "${MPIEXEC_EXECUTABLE}" -n ${arg_RANKS} --oversubscribe --bind-to none ${command})
+  endif()
+  add_test(NAME ${name} COMMAND ${command})
+  set_tests_properties(${name} PROPERTIES LABELS emulated TIMEOUT 600 PROCESSORS 2
+    FAIL_REGULAR_EXPRESSION "no CUDA device;no GPU driver;the CPU \\(;WRONG" ENVIRONMENT
+    "LD_LIBRARY_PATH=${stand_ins};TUTTI_EMULATED_GPUS=${arg_GPUS};TUTTI_DEVICE=gpu;TUTTI_TIMEOUT=60;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;${arg_SET}")
+  if(arg_SAYS)
+    set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${arg_SAYS}")
+  endif()
+endfunction()
+
+tutti_emulated_program(emulated_demo GPUS 2 RANKS 4 COMMAND $<TARGET_FILE:tutti-demo>
+                       SAYS "same bits on every rank.*times mean nothing: no benchmark")
+tutti_emulated_program(emulated_demo_threads GPUS 2
+                       COMMAND $<TARGET_FILE:tutti-demo> --collectives-only --threads 3
+                       SAYS "same bits on every rank")
+tutti_emulated_program(emulated_bench GPUS 2 RANKS 2
+                       COMMAND $<TARGET_FILE:tutti-bench> all -b 8 -e 32K -f 64 --backend native
+                       SAYS "times mean nothing.*Out of bounds values : 0 OK")
+tutti_emulated_program(emulated_bench_algorithms GPUS 1 RANKS 3
+                       COMMAND $<TARGET_FILE:tutti-bench> all_reduce,reduce_scatter -b 5000 -e 5000 -d f16
+                               --algorithm all --backend native
+                       SAYS "times mean nothing.*Out of bounds values : 0 OK")
+tutti_emulated_program(emulated_topo GPUS 2 RANKS 2 COMMAND $<TARGET_FILE:tutti-topo>
+                       SAYS "tutti emulated GPU.*nothing is measured")
+# The loss of a step is what the CPU gives.
+foreach(parallel data tensor pipeline)
+  tutti_emulated_program(emulated_train_${parallel} GPUS 2 RANKS 2
+                         COMMAND $<TARGET_FILE:tutti-train> --preset lecture --layers 256-256-256 --parallel ${parallel}
+                         SAYS "the GPU \\(tutti emulated GPU.*mean loss 0\\.1750.*1 steps in")
+endforeach()
+tutti_emulated_program(emulated_trainers_maths_cuda GPUS 2
+                       COMMAND $<TARGET_FILE:trainers_maths_cuda> --gtest_filter=GpuMaths*:Threads/*/2)
+tutti_emulated_program(emulated_trainers_maths_cuda_mpi_2 GPUS 1 RANKS 2
+                       COMMAND $<TARGET_FILE:trainers_maths_cuda> --gtest_filter=Processes/*)
+tutti_emulated_program(emulated_graphs_cuda GPUS 2 COMMAND $<TARGET_FILE:graphs_cuda> --gtest_filter=Threads/Graphs.*/2)
+
+add_executable(emulated_calls faults/calls_cuda.cpp)
+target_link_libraries(emulated_calls PRIVATE tutti_options tutti)
+tutti_emulated_program(emulated_faults GPUS 2
+                       COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/faults/faults.py"
+                               $<TARGET_FILE:emulated_calls>)
