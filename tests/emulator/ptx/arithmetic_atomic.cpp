@@ -16,7 +16,7 @@ T sum(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
   } else if constexpr (std::is_same_v<T, double>) {
-    return a + b;
+    return with_nan(a + b, a, b);
   } else if constexpr (std::is_same_v<T, float>) {
     return canonical(a + b);
   } else {

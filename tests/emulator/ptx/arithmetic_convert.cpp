@@ -77,7 +77,7 @@ To to_wider(From a) {
 template <class T>
 T same(T a) {
   if constexpr (std::is_same_v<T, double>) {
-    return is_nan(a) ? std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) | 0x0008000000000000) : a;
+    return with_nan(a, a);
   } else {
     return is_nan(a) ? canonical_nan(a) : a;
   }

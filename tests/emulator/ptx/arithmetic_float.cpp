@@ -10,18 +10,6 @@
 namespace tutti::emulator::arithmetic {
 namespace {
 
-/// The first operand that is NaN, quiet; if there is none, the NaN that an operation on numbers makes.
-double nan_of() { return std::bit_cast<double>(0xfff8000000000000); }
-template <class... Others>
-double nan_of(double first, Others... others) {
-  if (!is_nan(first)) return nan_of(others...);
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(first) | 0x0008000000000000);
-}
-template <class... Operands>
-double with_nan(double result, Operands... operands) {
-  return is_nan(result) ? nan_of(operands...) : result;
-}
-
 template <class T, Rounding rounding>
 T add(T a, T b) {
   if constexpr (std::is_same_v<T, double>) {

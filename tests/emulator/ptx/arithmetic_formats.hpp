@@ -70,7 +70,20 @@ inline float canonical_nan(float) { return std::bit_cast<float>(Format<float>::n
 inline F16 canonical_nan(F16) { return {Format<F16>::nan}; }
 inline BF16 canonical_nan(BF16) { return {Format<BF16>::nan}; }
 
-/// A float or double as a T that it fits exactly (or NaN).
+/// The first operand that is NaN, quiet; if there is none, the NaN that an operation on numbers makes.
+inline double nan_of() { return std::bit_cast<double>(0xfff8000000000000); }
+template <class... Others>
+double nan_of(double first, Others... others) {
+  if (!is_nan(first)) return nan_of(others...);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(first) | 0x0008000000000000);
+}
+/// The result of an operation on f64: which NaN it is must not depend on how the compiler orders operands.
+template <class... Operands>
+double with_nan(double result, Operands... operands) {
+  return is_nan(result) ? nan_of(operands...) : result;
+}
+
+/// A result of f32, canonical if it is NaN.
 inline float canonical(float a) { return is_nan(a) ? canonical_nan(a) : a; }
 
 /// .ftz: subnormal numbers become zeros of the same sign.

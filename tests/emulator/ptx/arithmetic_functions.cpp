@@ -45,11 +45,7 @@ double upper_half(double a) { return std::bit_cast<double>(std::bit_cast<std::ui
 double coarse(double a) { return is_nan(a) ? std::bit_cast<double>(0x7fffffff00000000) : flushed(upper_half(a)); }
 double rcp_coarse(double a) { return coarse(1 / flushed(upper_half(a))); }
 double rsqrt_coarse(double a) { return coarse(1 / std::sqrt(flushed(upper_half(a)))); }
-double rsqrt_approx(double a) {
-  const double result = 1 / std::sqrt(a);
-  if (!is_nan(result)) return result;
-  return std::bit_cast<double>(is_nan(a) ? std::bit_cast<std::uint64_t>(a) | 0x0008000000000000 : 0xfff8000000000000);
-}
+double rsqrt_approx(double a) { return with_nan(1 / std::sqrt(a), a); }
 
 template <auto function>
 void add_approximation(Table& table, const char* operation) {

@@ -34,7 +34,7 @@ inline constexpr auto sign_bit_of = static_cast<BitsOf<T>>(BitsOf<T>{1} << (8 * 
 template <class T>
 T nan_like(T first) {
   if constexpr (std::is_same_v<T, double>) {
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(first) | 0x0008000000000000);
+    return nan_of(first);
   } else {
     return canonical_nan(first);
   }
