@@ -13,6 +13,7 @@ import tempfile
 
 import machine_code_cubin
 import machine_code_limits
+import ptx_program
 
 
 def every(pattern, replacement):
@@ -103,12 +104,13 @@ def outcomes(nvcc, embedded, name_of, check_kernel):
 
     def outcome(item):
         name, what, damage, mangled = item
-        whole = embedded.ptx[architecture, mangled]
-        ptx = damage(whole.text) if damage else whole.text
-        if damage and ptx == whole.text:
+        undamaged = embedded.ptx[architecture, mangled]
+        whole = ptx_program.without_source_lines(undamaged.text)
+        ptx = damage(whole) if damage else whole
+        if damage and ptx == whole:
             return f"{name}: {what}", None, True
         kernel = compiled(nvcc, architecture, embedded.modules[architecture, mangled], ptx)
-        reports = list(check_kernel(kernel, architecture, machine_code_limits.of(name), whole))
+        reports = list(check_kernel(kernel, architecture, machine_code_limits.of(name), undamaged))
         return f"{name}: {what}", reports, damage is not None
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:

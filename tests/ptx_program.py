@@ -64,6 +64,11 @@ def statements_of(ptx):
     return re.sub(r",\s*\n\s*", ", ", ptx)
 
 
+def without_source_lines(ptx):
+    """The same program, less the places in the source that -lineinfo gives."""
+    return re.sub(r"\n[ \t]*\.loc[^\n]*", "", ptx)
+
+
 def end_of_braces(text, at):
     """One past the brace that closes the one at `at`."""
     depth = 0
