@@ -125,7 +125,7 @@ class GpuScript(unittest.TestCase):
         self.plant("tests.rc", str(rc))
 
     def run_script(self, *arguments, **environment):
-        done = subprocess.run([BENCH / "gpu.sh", *arguments], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([BENCH / "gpu.sh", *arguments], capture_output=True, text=True, timeout=300,
                               env={"PATH": str(self.bin), "PLANTED": str(self.planted), **environment})
         return done.returncode, done.stdout, done.stderr
 

@@ -84,7 +84,8 @@ def check(embedded, collectives):
                                      embedded.ptx.get((architecture, mangled))))
         stack = "?" if None in (kernel.frame, kernel.stack) else max(kernel.frame, kernel.stack)
         print(f"{f'sm_{architecture} {name}':44}{kernel.registers or '?':9}{stack:7}{kernel.shared:8}"
-              f"{kernel.barriers:10}{len(kernel.code) // machine_code_decoder.INSTRUCTION:14}{'  WRONG, see below' if troubles else ''}")
+              f"{kernel.barriers:10}{len(kernel.code) // machine_code_decoder.INSTRUCTION:14}"
+              f"{'  WRONG, see below' if troubles else ''}")
         for trouble in troubles:
             yield f"sm_{architecture} {name}: {trouble}"
     for architecture, mangled in sorted(set(embedded.ptx) - set(embedded.cubins)):
