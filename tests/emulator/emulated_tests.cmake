@@ -54,3 +54,13 @@ target_link_libraries(emulated_calls PRIVATE tutti_options tutti)
 tutti_emulated_program(emulated_faults GPUS 2
                        COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/faults/faults.py"
                                $<TARGET_FILE:emulated_calls>)
+
+# What the stand-ins of graphs, of the driver's memory and of cuBLAS do, by programs that hold of the real ones as well.
+tutti_emulated_test(emulated_graphs_test SOURCES runtime/graphs_test.cpp)
+add_library(tutti_multicast_kernels STATIC runtime/multicast_kernels.cu)
+target_link_libraries(tutti_multicast_kernels PUBLIC tutti_options)
+set_target_properties(tutti_multicast_kernels PROPERTIES CUDA_ARCHITECTURES 90)  # the first with multimem
+tutti_emulated_test(emulated_driver_test GPUS 2 SOURCES runtime/driver_test.cpp LINK tutti_multicast_kernels)
+tutti_emulated_test(emulated_cublas_test SOURCES cublas/products_test.cpp LINK tutti_emulated_cublas)
+# What the stand-in takes from its runtime is not in the toolkit's, which the program is linked with.
+target_link_options(emulated_cublas_test PRIVATE LINKER:--unresolved-symbols=ignore-in-shared-libs)

@@ -52,8 +52,7 @@ cublasStatus_t tell(cublasHandle_t handle, T* to, F f) {
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
   if (!handle) return CUBLAS_STATUS_INVALID_VALUE;
   auto made = std::make_unique<Handle>();
-  if (cudaGetDevice(&made->device) != cudaSuccess)
-    return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (cudaGetDevice(&made->device) != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
   Handles& live = handles();
   const std::lock_guard lock(live.mutex);
   *handle = reinterpret_cast<cublasHandle_t>(made.get());
