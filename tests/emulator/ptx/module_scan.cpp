@@ -116,7 +116,7 @@ void Scanner::variable(Space space, bool external) {
 void Scanner::shared_variable(bool external) {
   const Declaration declaration = parse_declaration(lexer_);
   lexer_.expect(';');
-  if (declaration.open != external)
+  if (declaration.open && !external)
     throw std::runtime_error(fmt::format("the shared variable '{}' must have a size or be .extern", declaration.name));
   auto& variables = found_.names.shared.variables;
   add_symbol(declaration.name,

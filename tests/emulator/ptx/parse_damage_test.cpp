@@ -64,7 +64,7 @@ TEST(ParseDamage, NamesLineWhatAndTextOfABody) {
                             {"mov.u64 %rd1, 99999999999999999999;", "more than 64 bits"},
                             {"mov.u32 %r1, 1 / 0;", "a division by zero"},
                             {".surprise 3;", "unknown directive '.surprise'"},
-                            {".pragma \"surprise\";", "unknown pragma"},
+                            {".pragma surprise;", "expected '\"', got 'surprise'"},
                             {".reg .b32 %r<5>;", "'%r' is declared twice"},
                             {".reg .b7 x;", "'.b7' is no type"},
                             {"st.param.u64 [p], %rd1;", "a store to a parameter"},

@@ -87,6 +87,9 @@ const char* const kMemoryLines = R"ptx(
 - ld.local.nc.u32 %r1, [l];
 - ld.nc.u32 %r1, [%rd1];
 - ld.const.nc.u32 %r1, [c];
++ ld.global.u32 {%r1}, [%rd1];
++ ld.relaxed.gpu.u64 {%rd1}, [%rd2];
++ st.global.u32 [%rd1], {%r1};
 + ldu.global.u32 %r1, [%rd1];
 + ldu.u32 %r1, [%rd1];
 + ldu.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd1];

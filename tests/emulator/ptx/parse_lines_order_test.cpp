@@ -236,6 +236,8 @@ const char* const kOrderLines = R"ptx(
 - { .reg .b32 q; } mov.b32 q, 3;
 - .reg .b32 %r<5>;
 + .pragma "nounroll";
++ .pragma "foo";
++ .pragma "a", "b c";
 - .foo;
 + { }
 + { .reg .b32 a, b; .reg .pred p; setp.eq.s32 p, a, b; @p bra X; X: }

@@ -274,7 +274,10 @@ void Resolver::resolve(const Form& form, const Operands& operands, Instruction& 
       if (rule.role == OperandRule::Role::from) push_from(instruction, kNoSlot);
       continue;
     }
-    const Operand& operand = operands.items[next++];
+    const Operand& written = operands.items[next++];
+    // {a} is the same as a.
+    const bool one = rule.vector == 0 && written.of == Operand::Of::vector && written.count == 1;
+    const Operand& operand = one ? operands.elements[written.first] : written;
     if ((operand.of == Operand::Of::vector) != (rule.vector != 0) || operand.count != rule.vector)
       wrong_shape(operand, rule.vector != 0 ? fmt::format("a vector of {}", rule.vector) : "a single one");
     const bool pairs = operand.paired && rule.pair != OperandRule::Pair::no;

@@ -263,6 +263,8 @@ TEST(Parse, AKernelPaysForTheSharedMemoryThatItUses) {
                 ".extern .shared .align 16 .b8 dynamic[];\n"
                 ".entry both() { .reg .b32 r; .shared .b8 own[4]; mov.u32 r, own; mov.u32 r, a; mov.u32 r, b; "
                 "mov.u32 r, dynamic+8; ret; }\n"
+                ".extern .shared .align 4 .b8 sized[24];\n"
+                ".entry elsewhere() { .reg .b32 r; mov.u32 r, sized; ret; }\n"
                 ".entry one() { .reg .b32 r; mov.u32 r, b+4; ret; }\n.entry none() { ret; }\n"),
       "shared");
   const Function& both = module.function("both");
@@ -274,6 +276,7 @@ TEST(Parse, AKernelPaysForTheSharedMemoryThatItUses) {
   EXPECT_EQ(module.function("one").shared_bytes, 32u);
   EXPECT_EQ(constant_of(module.function("one"), module.function("one").code.at(0).from[0]), 4u);
   EXPECT_EQ(module.function("none").shared_bytes, 0u);
+  EXPECT_EQ(module.function("elsewhere").shared_bytes, 24u);
 }
 
 TEST(Parse, KernelsAndFunctionsAgreeWhereSharedMemoryIs) {
