@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/emulator/ptx/arithmetic_exact.hpp"
+#include "tests/emulator/ptx/decode_families.hpp"
 
 namespace tutti::emulator::trial {
 namespace {
@@ -232,6 +233,14 @@ TEST(PtxMove, KnowsNoOtherVectors) {
   EXPECT_EQ(nullptr, find_vector_move(Type::f32, 2, false).compute);
   EXPECT_EQ(nullptr, find_vector_move(Type::pred, 2, false).compute);
   EXPECT_EQ(nullptr, find_vector_move(Type::b128, 4, false).compute);
+}
+
+TEST(PtxTable, NamesOnlyTypesThatTheParserKnows) {
+  for (const std::string_view spelling : all_spellings())
+    for (const bool pair : {false, true}) {
+      if (find_computation(spelling, pair).compute == nullptr) continue;
+      EXPECT_NO_THROW(decode_computation(spelling, pair)) << spelling << (pair ? " with p|q" : "");
+    }
 }
 
 TEST(PtxTable, KnowsNoSpellingThatIsNotWrittenDown) {

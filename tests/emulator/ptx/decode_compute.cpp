@@ -13,12 +13,13 @@
 namespace tutti::emulator {
 namespace {
 
-/// Types that only conversions have, as the bits that a register holds.
+/// Types that only computing instructions have, as the bits that a register holds.
 Type narrow_type_of(std::string_view word) {
   static constexpr std::pair<std::string_view, Type> kTypes[] = {
-      {"e4m3x2", Type::b16}, {"e5m2x2", Type::b16}, {"tf32", Type::b32},   {"ue8m0x2", Type::b16},
-      {"e2m1x2", Type::b8},  {"e2m3x2", Type::b16}, {"e3m2x2", Type::b16}, {"e4m3x4", Type::b32},
-      {"e5m2x4", Type::b32}, {"e2m1x4", Type::b16}, {"e2m3x4", Type::b32}, {"e3m2x4", Type::b32}};
+      {"u16x2", Type::b32},  {"s16x2", Type::b32},  {"f32x2", Type::b64},   {"e4m3x2", Type::b16},
+      {"e5m2x2", Type::b16}, {"tf32", Type::b32},   {"ue8m0x2", Type::b16}, {"e2m1x2", Type::b8},
+      {"e2m3x2", Type::b16}, {"e3m2x2", Type::b16}, {"e4m3x4", Type::b32},  {"e5m2x4", Type::b32},
+      {"e2m1x4", Type::b16}, {"e2m3x4", Type::b32}, {"e3m2x4", Type::b32}};
   for (const auto& [name, type] : kTypes)
     if (name == word) return type;
   return type_of(word);
