@@ -163,7 +163,7 @@ class CaseBuffers {
   Prepared prepare(const Case& c, int rank) {
     const int n = world_.geometry().ranks;
     const Layout l = lay_out(c, rank);
-    std::memset(l.in_buffer, kPaint, reach_of(c));
+    std::memset(l.in_buffer, kInPaint, reach_of(c));
     std::memset(l.out_buffer, kPaint, reach_of(c));
     const int shift = c.shape() == Shape::broadcast || c.shape() == Shape::message ? c.root : rank;
     dispatch(c.type, [&](auto tag) {
@@ -239,6 +239,7 @@ class CaseBuffers {
  private:
   static constexpr std::size_t kAround = 64;
   static constexpr char kPaint = static_cast<char>(0xa5);
+  static constexpr char kInPaint = 0x3c;  // another, so that what is copied from around the input is seen
   static constexpr char kSpoil = static_cast<char>(0x5c);
 
   struct Layout {

@@ -85,12 +85,14 @@ class DefectiveBlock : public CudaBlock {
     }
   }
 
-  TUTTI_KERNEL bool has(Kind kind) const {
-    if (plant_.kind != kind || plant_.rank != rank()) return false;
-    ptx::store_relaxed_sys(plant_.used, 1);
-    return true;
+  /// Whether the block has the defect, where it would make a difference.
+  TUTTI_KERNEL bool has(Kind kind, Purpose purpose = Purpose::data) const {
+    if (plant_.rank != rank()) return false;
+    const bool planted = plant_.kind == kind && plant_.purpose == purpose;
+    if (planted || plant_.kind == Kind::observes)
+      ptx::store_relaxed_sys(plant_.used + static_cast<int>(kind) * kPurposes + static_cast<int>(purpose), 1);
+    return planted;
   }
-  TUTTI_KERNEL bool has(Kind kind, Purpose purpose) const { return plant_.purpose == purpose && has(kind); }
   TUTTI_KERNEL bool turned() const { return has(Kind::wrong_direction); }
   TUTTI_KERNEL Lane shared(Lane lane) const {
     return lane.index != 0 && has(Kind::shares_lane) ? Lane{0, lane.of} : lane;

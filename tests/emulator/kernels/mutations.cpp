@@ -1,78 +1,98 @@
 #include "tests/emulator/kernels/mutations.hpp"
 
+#include <string_view>
+
 #include "tests/emulator/ptx/arithmetic.hpp"
 
 namespace tutti::emulator {
 namespace {
 
-bool in_memory(const Instruction& i) { return i.space == Space::global || i.space == Space::generic; }
-bool loads(const Instruction& i) { return i.kind == Kind::load && in_memory(i); }
-bool stores(const Instruction& i) { return i.kind == Kind::store && in_memory(i); }
+/// An instruction and the lines of the sources that it comes from.
+struct Site {
+  const Instruction& i;
+  std::string_view source;
+
+  bool loads() const { return i.kind == Kind::load && in_memory(); }
+  bool stores() const { return i.kind == Kind::store && in_memory(); }
+  bool in_memory() const { return i.space == Space::global || i.space == Space::generic; }
+  /// One of the accesses of copy, reduce and packets to the caller's data or a slot, rather than to a table of places.
+  bool moves_data() const {
+    const auto from = [this](std::string_view file) { return source.find(file) != source.npos; };
+    return !i.strong() && source.starts_with("ptx.cuh") &&
+           (from("copy_cuda.cuh") || from("reduce_cuda.cuh") || from("packets_cuda.cuh"));
+  }
+  bool is_packet() const {
+    return i.order == Order::relaxed && source.find("packets_cuda.cuh") != source.npos && bytes_of(i.type) == 8;
+  }
+};
 
 struct Change {
   const char* name;
-  bool (*fits)(const Instruction&);
+  bool everywhere;  ///< in the kernel at once; else one instruction at a time
+  bool (*fits)(const Site&);
   void (*make)(Instruction&);
 };
 
+bool releases(const Site& s) { return s.stores() && s.i.order == Order::release; }
+bool acquires(const Site& s) { return s.loads() && s.i.order == Order::acquire; }
+bool puts_packet(const Site& s) { return s.stores() && s.is_packet(); }
+bool polls_packet(const Site& s) { return s.loads() && s.is_packet(); }
+bool polls_flag(const Site& s) { return s.loads() && s.i.order == Order::relaxed && !s.is_packet(); }
+
 const Change kChanges[] = {
-    {"release made relaxed", [](const Instruction& i) { return stores(i) && i.order == Order::release; },
-     [](Instruction& i) { i.order = Order::relaxed; }},
-    {"release made volatile", [](const Instruction& i) { return stores(i) && i.order == Order::release; },
-     [](Instruction& i) { i.order = Order::relaxed, i.is_volatile = true; }},
-    {"release made weak", [](const Instruction& i) { return stores(i) && i.order == Order::release; },
-     [](Instruction& i) { i.order = Order::weak; }},
-    {"release at GPU scope", [](const Instruction& i) { return stores(i) && i.order == Order::release; },
-     [](Instruction& i) { i.scope = Scope::gpu; }},
-    {"acquire made relaxed", [](const Instruction& i) { return loads(i) && i.order == Order::acquire; },
-     [](Instruction& i) { i.order = Order::relaxed; }},
-    {"acquire at GPU scope", [](const Instruction& i) { return loads(i) && i.order == Order::acquire; },
-     [](Instruction& i) { i.scope = Scope::gpu; }},
-    {"acquire left out", [](const Instruction& i) { return loads(i) && i.order == Order::acquire; },
+    {"releases made relaxed", true, releases, [](Instruction& i) { i.order = Order::relaxed; }},
+    {"releases made volatile", true, releases, [](Instruction& i) { i.order = Order::relaxed, i.is_volatile = true; }},
+    {"releases made weak", true, releases, [](Instruction& i) { i.order = Order::weak; }},
+    {"releases at GPU scope", true, releases, [](Instruction& i) { i.scope = Scope::gpu; }},
+    {"acquires made relaxed", true, acquires, [](Instruction& i) { i.order = Order::relaxed; }},
+    {"acquires at GPU scope", true, acquires, [](Instruction& i) { i.scope = Scope::gpu; }},
+    {"acquires left out", true, acquires, [](Instruction& i) { i.kind = Kind::nothing; }},
+    {"polls made weak", true, polls_flag, [](Instruction& i) { i.order = Order::weak; }},
+    {"polls at GPU scope", true, polls_flag, [](Instruction& i) { i.scope = Scope::gpu; }},
+    {"packets stored weakly", true, puts_packet, [](Instruction& i) { i.order = Order::weak; }},
+    {"packets stored at GPU scope", true, puts_packet, [](Instruction& i) { i.scope = Scope::gpu; }},
+    {"packets loaded weakly", true, polls_packet, [](Instruction& i) { i.order = Order::weak; }},
+    {"packets loaded at GPU scope", true, polls_packet, [](Instruction& i) { i.scope = Scope::gpu; }},
+    {"loads of data through the non-coherent path", true, [](const Site& s) { return s.loads() && s.moves_data(); },
+     [](Instruction& i) { i.non_coherent = true; }},
+    {"barrier left out", false, [](const Site& s) { return s.i.kind == Kind::barrier; },
      [](Instruction& i) { i.kind = Kind::nothing; }},
-    {"relaxed load made weak", [](const Instruction& i) { return loads(i) && i.order == Order::relaxed; },
-     [](Instruction& i) { i.order = Order::weak; }},
-    {"relaxed load at GPU scope", [](const Instruction& i) { return loads(i) && i.order == Order::relaxed; },
-     [](Instruction& i) { i.scope = Scope::gpu; }},
-    {"relaxed store made weak", [](const Instruction& i) { return stores(i) && i.order == Order::relaxed; },
-     [](Instruction& i) { i.order = Order::weak; }},
-    {"relaxed store at GPU scope", [](const Instruction& i) { return stores(i) && i.order == Order::relaxed; },
-     [](Instruction& i) { i.scope = Scope::gpu; }},
-    {"half a packet stored",
-     [](const Instruction& i) { return stores(i) && i.order == Order::relaxed && bytes_of(i.type) == 8; },
-     [](Instruction& i) { i.type = Type::b32; }},
-    {"barrier left out", [](const Instruction& i) { return i.kind == Kind::barrier; },
-     [](Instruction& i) { i.kind = Kind::nothing; }},
-    {"vote of the block left to each thread", [](const Instruction& i) { return i.kind == Kind::barrier_reduce; },
+    {"vote of the block left to each thread", false, [](const Site& s) { return s.i.kind == Kind::barrier_reduce; },
      [](Instruction& i) {
        i.kind = Kind::compute;
        i.compute = find_computation("mov.pred").compute;
        i.from[0] = i.from[2];
      }},
-    {"load one element further", [](const Instruction& i) { return loads(i) && !i.strong(); },
+    {"load one element further", false, [](const Site& s) { return s.loads() && s.moves_data(); },
      [](Instruction& i) { i.offset += bytes_of(i.type) * i.vector; }},
-    {"store one element further", [](const Instruction& i) { return stores(i) && !i.strong(); },
+    {"store one element further", false, [](const Site& s) { return s.stores() && s.moves_data(); },
      [](Instruction& i) { i.offset += bytes_of(i.type) * i.vector; }},
-    {"load off by a byte", [](const Instruction& i) { return loads(i) && bytes_of(i.type) * i.vector > 1; },
-     [](Instruction& i) { i.offset += 1; }},
-    {"store left out", [](const Instruction& i) { return stores(i); }, [](Instruction& i) { i.kind = Kind::nothing; }},
-    {"load through the non-coherent path", [](const Instruction& i) { return loads(i) && !i.strong(); },
-     [](Instruction& i) { i.non_coherent = true; }},
+    {"store left out", false, [](const Site& s) { return s.stores() && s.moves_data(); },
+     [](Instruction& i) { i.kind = Kind::nothing; }},
 };
 
 }  // namespace
 
-std::vector<Mutation> mutations_of(const Function& function, const std::set<std::size_t>& among) {
+std::vector<Mutation> mutations_of(const Module& module, const Function& function, const std::set<std::size_t>& among) {
   std::vector<Mutation> all;
-  for (const std::size_t at : among)
-    for (const Change& change : kChanges)
-      if (change.fits(function.code[at])) all.push_back({change.name, at, change.make});
+  for (const Change& change : kChanges) {
+    Mutation everywhere{change.name, {}, change.make};
+    for (const std::size_t at : among) {
+      const std::string source = module.source(function, function.code[at]);
+      if (!change.fits({function.code[at], source})) continue;
+      if (change.everywhere)
+        everywhere.at.push_back(at);
+      else
+        all.push_back({change.name, {at}, change.make});
+    }
+    if (!everywhere.at.empty()) all.push_back(everywhere);
+  }
   return all;
 }
 
 Function mutated(const Function& function, const Mutation& mutation) {
   Function changed = function;
-  mutation.change(changed.code[mutation.at]);
+  for (const std::size_t at : mutation.at) mutation.change(changed.code[at]);
   return changed;
 }
 

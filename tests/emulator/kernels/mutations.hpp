@@ -1,4 +1,4 @@
-// Single instructions of a kernel changed for the worse, as a slip of the author's or the compiler's would.
+// Instructions of a kernel changed for the worse, as a slip of the author's or the compiler's would.
 #pragma once
 #include <cstddef>
 #include <set>
@@ -10,13 +10,14 @@
 namespace tutti::emulator {
 
 struct Mutation {
-  std::string name;    ///< such as "release made relaxed"
-  std::size_t at = 0;  ///< in Function::code
+  std::string name;             ///< such as "releases made relaxed"
+  std::vector<std::size_t> at;  ///< in Function::code
   void (*change)(Instruction&) = nullptr;
 };
 
-/// Every change that can be made to the instructions `among`. Those that do not touch memory or order are left alone.
-std::vector<Mutation> mutations_of(const Function& function, const std::set<std::size_t>& among);
+/// The changes that can be made to the instructions `among`: of the order of flags and packets, everywhere in the
+/// kernel; of barriers, and of the accesses that move the caller's data, one instruction at a time.
+std::vector<Mutation> mutations_of(const Module& module, const Function& function, const std::set<std::size_t>& among);
 
 /// The function with the change.
 Function mutated(const Function& function, const Mutation& mutation);

@@ -9,6 +9,7 @@ namespace tutti::emulator {
 struct Plant {
   enum class Kind : int {
     none,
+    observes,       ///< none, but notes each defect that would have made a difference
     omits_wait,     ///< of `purpose`
     waits_short,    ///< for one signal too few
     omits_signal,   ///< of `purpose`
@@ -30,16 +31,17 @@ struct Plant {
     omits_get,      ///< of packets
     keeps_uses,     ///< does not count its use of the packets
   };
-  static constexpr int kKinds = 21;
+  static constexpr int kKinds = 22;
 
   Kind kind = Kind::none;
   int rank = -1;  ///< whose blocks have it; kAll: all ranks'
   Purpose purpose = Purpose::data;
-  std::uint64_t* used = nullptr;  ///< where it is noted that the defect was come by
+  std::uint64_t* used = nullptr;  ///< [kKinds][kPurposes] where it is noted that a defect was come by
 };
 
 inline std::string text_of(const Plant& plant) {
   constexpr const char* kinds[Plant::kKinds] = {"none",
+                                                "observes",
                                                 "omits its waits",
                                                 "waits for one signal too few",
                                                 "omits its signals",

@@ -1,7 +1,9 @@
 // The settings in which tests run each kernel.
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/emulator/kernels/trial.hpp"
@@ -51,6 +53,30 @@ inline std::size_t bytes_for(Kernel kernel, int ranks) {
   if (cases::shape_of(kernel) == cases::Shape::message) return 5 * g.p2p_slot_bytes;
   const std::size_t spread = cases::shape_of(kernel) == cases::Shape::all_reduce ? static_cast<std::size_t>(ranks) : 1;
   return std::min<std::size_t>(4 * g.slot_bytes * spread, 8192);
+}
+
+/// The least in which every slot is used again and every word has a part: for kernels with defects, of which there are
+/// thousands. One block, or one for each tree; a warp's worth of threads.
+inline TrialSetting least_setting(Kernel kernel, int ranks, cases::Mapped mapped) {
+  const Geometry g = cases::tight_geometry(ranks, 1, cases::kLeastSlots);
+  std::size_t bytes = 5 * g.slot_bytes;
+  if (by_packets(kernel)) bytes = 200;
+  if (cases::shape_of(kernel) == cases::Shape::message) bytes = 5 * g.p2p_slot_bytes;
+  constexpr int kCalls = 3;  // entries and packets have two halves
+  TrialSetting setting = setting_of(kernel, ranks, bytes, DataType::f32, mapped, kCalls);
+  const int blocks = kernel == Kernel::tree_all_reduce ? 2 : 1;
+  setting.geometry = cases::tight_geometry(ranks, blocks, cases::kLeastSlots);
+  for (cases::Case& c : setting.calls) c.blocks = blocks;
+  setting.threads = 32;
+  return setting;
+}
+
+/// In how many schedules a defect must be found. One that is listed as harmless is tried in a few only, but for
+/// TUTTI_FULL=1.
+inline std::uint64_t seeds_for_defect(bool listed) {
+  constexpr std::uint64_t kSeeds = 20, kFew = 2;
+  const char* const full = std::getenv("TUTTI_FULL");
+  return listed && !(full && std::string_view(full) == "1") ? kFew : kSeeds;
 }
 
 }  // namespace tutti::emulator

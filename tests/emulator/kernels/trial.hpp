@@ -18,7 +18,7 @@ namespace tutti::emulator {
 struct TrialSetting {
   std::vector<cases::Case> calls;
   Geometry geometry;
-  int threads = 64;               ///< of a block; at least kMaxRanks, one for each peer
+  int threads = 64;               ///< of a block; one for each peer at least
   std::uint64_t packet_uses = 0;  ///< calls by packets that the communicator has behind it
   std::uint32_t resident = 0;     ///< blocks that a GPU holds at once; 0: any number
   Plant plant;                    ///< a defect; none: the kernels that ship
@@ -29,7 +29,6 @@ struct Outcome {
   std::string text;              ///< what is wrong, or nothing
   std::optional<Defect> defect;  ///< its name, if the checker found it
   std::uint64_t instructions = 0;
-  bool planted = false;  ///< the planted defect was come by
 
   bool clean() const { return text.empty(); }
 };
@@ -41,6 +40,9 @@ class KernelTrial {
 
   /// Runs the calls in the schedule of the seed, and compares every rank's results bit for bit.
   Outcome run(std::uint64_t seed);
+
+  /// The defects that the plant's rank came by in the last run: its own, or all there are if it observes.
+  std::vector<Plant> planted() const;
 
   /// From now on the calls run `by` where they ran `original`.
   void replace(const Function* original, const Function* by);

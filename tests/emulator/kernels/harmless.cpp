@@ -1,0 +1,47 @@
+#include "tests/emulator/kernels/harmless.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+namespace tutti::emulator {
+
+Harmless::Harmless(const std::string& path) : path_(path) {
+  std::ifstream in(path);
+  if (!in) throw std::runtime_error(fmt::format("cannot read {}", path));
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.empty() || line[0] == '#') continue;
+    constexpr std::string_view kBetween = " -- ";
+    const std::size_t at = line.find(kBetween);
+    if (at == line.npos || at + kBetween.size() == line.size())
+      throw std::runtime_error(fmt::format("{}:{}: no reason (PATTERN -- REASON)", path, number));
+    entries_.push_back({line.substr(0, at), line.substr(at + kBetween.size())});
+  }
+}
+
+bool Harmless::lists(const std::string& defect) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& e) { return fnmatch(e.pattern.c_str(), defect.c_str(), 0) == 0; });
+}
+
+std::vector<std::string> Harmless::complaints(const std::vector<Verdict>& verdicts) const {
+  std::vector<std::string> all;
+  std::vector<bool> explains(entries_.size());
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.found) continue;
+    bool listed = false;
+    for (std::size_t e = 0; e < entries_.size(); ++e)
+      if (fnmatch(entries_[e].pattern.c_str(), verdict.defect.c_str(), 0) == 0) explains[e] = listed = true;
+    if (!listed) all.push_back(fmt::format("not found: {}", verdict.defect));
+  }
+  for (std::size_t e = 0; e < entries_.size(); ++e)
+    if (!explains[e]) all.push_back(fmt::format("{} lists what is always found: {}", path_, entries_[e].pattern));
+  return all;
+}
+
+}  // namespace tutti::emulator

@@ -1,0 +1,36 @@
+// Independent pieces of work on as many threads as there are cores.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tutti::emulator {
+
+/// f(i) for each i < count, in any order. Throws what one of them threw.
+template <class F>
+void on_all_cores(std::size_t count, F f) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr thrown;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) try {
+        f(i);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        thrown = std::current_exception();
+        next = count;
+      }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (unsigned t = 1; t < std::max(1u, std::thread::hardware_concurrency()); ++t) others.emplace_back(work);
+    work();
+  }
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+}  // namespace tutti::emulator
