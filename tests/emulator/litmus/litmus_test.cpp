@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,44 @@ TEST(LitmusFiles, EachThatIsNamedBadShowsItsDefectAndOnlyThose) {
     else
       EXPECT_TRUE(std::none_of(expectations.begin(), expectations.end(), racy)) << file << " is racy but not named bad";
   }
+}
+
+/// In the good patterns every release and acquire, at its scope, is there for a reason: without it something that the
+/// test expects is no longer so. (The exceptions pair with what comes before or after the cut that the test shows.)
+TEST(LitmusFiles, OfTheProtocolNeedEachReleaseAndAcquireAsItIs) {
+  const std::set<std::string> exceptions = {
+      "enter_two_halves.litmus sender: ld.acquire.sys.u64 r0, [here]",
+      "enter_two_halves.litmus sender: st.release.sys.u64 [there], 3",
+      "enter_two_halves.litmus receiver: st.release.sys.u64 [here], 1",
+      "several_credits.litmus reader: st.release.sys.u64 [credit], 2",
+  };
+  const auto is_contradicted = [](const LitmusTest& test) {
+    const Verdict verdict = explore(test.program);
+    return std::any_of(test.expectations.begin(), test.expectations.end(), [&](const Expectation& expectation) {
+      return !contradiction(test, expectation, verdict).empty();
+    });
+  };
+  int changes = 0;
+  for (const auto& file : files("protocol")) {
+    if (file.stem().string().ends_with("_bad")) continue;
+    LitmusTest test = parse_file(file.string());
+    for (Thread& thread : test.program.threads) {
+      for (Instruction& instruction : thread.code) {
+        if (instruction.order != Order::release && instruction.order != Order::acquire) continue;
+        const std::string name =
+            fmt::format("{} {}: {}", test.name, thread.name, print(test.program, thread, instruction));
+        const Instruction original = instruction;
+        instruction.order = Order::relaxed;
+        EXPECT_TRUE(exceptions.contains(name) || is_contradicted(test)) << name << " might be relaxed";
+        instruction = original;
+        instruction.scope = original.scope == Scope::sys ? Scope::gpu : Scope::cta;
+        EXPECT_TRUE(is_contradicted(test)) << name << " might be of a narrower scope";
+        instruction = original;
+        changes += 2;
+      }
+    }
+  }
+  EXPECT_GT(changes, 150);
 }
 
 /// The litmus tests that chapter 8 of the PTX ISA prints (that of aliases, a proxy, is left out).

@@ -50,7 +50,7 @@ struct MachineRuns::Parts {
     add_memory("results", results);
     for (const Kernel& kernel : ptx.kernels) add_launch(kernel);
     // No thread has more than a few dozen instructions, but for its polls.
-    schedule.emplace(checked, std::span<const Stream>(streams), ScheduleSettings{.endless = 10'000});
+    schedule.emplace(checked, std::span<const Stream>(streams), ScheduleSettings{.endless = 2'000});
   }
 
   void add_memory(const char* name, const std::vector<Line>& of) {
@@ -124,7 +124,8 @@ MachineRuns::Result MachineRuns::run(std::uint64_t seed) {
   try {
     parts_->schedule->run(seed);
   } catch (const Found& found) {
-    if (found.defect() == Defect::endless_loop) return {.outcome = {}, .race = {}, .endless = true};
+    if (found.defect() == Defect::hang || found.defect() == Defect::endless_loop)
+      return {.outcome = {}, .race = {}, .stuck = true};
     if (!is_race(found.defect())) throw;
     return {.outcome = {}, .race = found.what()};
   }

@@ -22,9 +22,9 @@ class MachineRuns {
   struct Result {
     Outcome outcome;                  ///< if the run came to its end
     std::optional<std::string> race;  ///< what the checking memory says: a data race, by whatever name
-    bool endless = false;             ///< a poll by weak loads, between which other threads do not run, does not end
+    bool stuck = false;               ///< a poll did not end, which is no execution to the axioms
   };
-  /// Throws std::runtime_error for a defect that is no race, such as a hang.
+  /// Throws std::runtime_error for a defect that is neither.
   Result run(std::uint64_t seed);
 
  private:
