@@ -38,11 +38,12 @@ TEST_F(Launches, BeyondWhatTheKernelWasCompiledForAreRefused) {
 }
 
 TEST_F(Launches, WithMoreSharedMemoryThanAskedForAreRefused) {
-  constexpr int large = 64 << 10;
+  constexpr int large = 64 << 10, usual = 48 << 10;
   EXPECT_EQ(launch(shared_kernel(), 1, 32, large, to_.get()), cudaErrorInvalidValue);
   ASSERT_EQ(cudaFuncSetAttribute(shared_kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, large), cudaSuccess);
   EXPECT_EQ(launch(shared_kernel(), 1, 32, large, to_.get()), cudaSuccess);
   EXPECT_NE(cudaFuncSetAttribute(shared_kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(shared_kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, usual), cudaSuccess);
 }
 
 TEST_F(Launches, OfWhatIsNoKernelAreRefused) {

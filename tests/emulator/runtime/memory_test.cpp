@@ -207,6 +207,7 @@ TEST(Variables, AreReadAndWrittenByTheHost) {
   ASSERT_EQ(cudaGetSymbolAddress(&address, counter_symbol()), cudaSuccess);
   ASSERT_EQ(cudaMemcpy(&after, address, 4, cudaMemcpyDeviceToHost), cudaSuccess);
   EXPECT_EQ(after, 101);
+  ASSERT_EQ(cudaMemcpy(address, &before, 4, cudaMemcpyHostToDevice), cudaSuccess);
   EXPECT_EQ(cudaMemcpyToSymbol(table_symbol(), table.data(), 16, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
   int no_symbol = 0;
   EXPECT_EQ(cudaGetSymbolAddress(&address, &no_symbol), cudaErrorInvalidSymbol);

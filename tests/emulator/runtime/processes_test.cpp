@@ -34,14 +34,15 @@ int first_of(const int* memory) {
 }
 
 TEST(Processes, ShareMemoryByItsHandle) {
+  constexpr int n = 1 << 16;
   run_together(
       [](const Wire& wire) {
-        const Ints mine(1 << 20);
-        launch_add(mine.get(), 1 << 20, 5, nullptr);
+        const Ints mine(n);
+        launch_add(mine.get(), n, 5, nullptr);
         check(cudaDeviceSynchronize());
         wire.send(handle_of(mine.get()));
         wire.receive<char>();
-        expect(mine.read()[(1 << 20) - 1] == 12, "what the other process added is seen");
+        expect(mine.read()[n - 1] == 12, "what the other process added is seen");
         wire.send('e');
       },
       [](const Wire& wire) {
@@ -50,7 +51,7 @@ TEST(Processes, ShareMemoryByItsHandle) {
         cudaPointerAttributes attributes;
         check(cudaPointerGetAttributes(&attributes, theirs));
         expect(attributes.type == cudaMemoryTypeDevice, "it is device memory");
-        launch_add(theirs, 1 << 20, 7, nullptr);
+        launch_add(theirs, n, 7, nullptr);
         check(cudaDeviceSynchronize());
         wire.send('d');
         wire.receive<char>();
@@ -137,6 +138,7 @@ TEST(Processes, ThatAreKilledLeaveNothing) {
               pause();
             },
             ends[1], ends[0]);
+        close(ends[1]);
         wire.send(Wire(ends[0]).receive<cudaIpcMemHandle_t>());
         wire.receive<char>();
         expect(kill(victim, SIGKILL) == 0 && waitpid(victim, nullptr, 0) == victim, "killed");
