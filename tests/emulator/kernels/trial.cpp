@@ -104,6 +104,11 @@ struct KernelTrial::Parts {
     return launch;
   }
 
+  bool barriers_only() const {
+    return std::all_of(setting.calls.begin(), setting.calls.end(),
+                       [](const cases::Case& c) { return c.shape() == cases::Shape::nothing; });
+  }
+
   /// A barrier moves nothing, so the caller does: every rank writes its cell before odd calls and reads all before even
   /// ones, and only the barriers order that.
   void touch_cells(int stream, int rank, std::uint64_t number) {
@@ -123,7 +128,7 @@ struct KernelTrial::Parts {
     call.number = number;
     Stream& stream = streams[static_cast<std::size_t>(rank)];
     stream.work.push_back({.host = [this, c, rank, number](int s) {
-      if (c.shape() == cases::Shape::nothing) touch_cells(s, rank, number);
+      if (barriers_only()) touch_cells(s, rank, number);
       tell_host(s, buffers.prepare(c, rank), true);
     }});
     stream.work.push_back({.launch = launch(c, rank, call)});
