@@ -129,7 +129,7 @@ TEST(Processes, ThatAreKilledTakeTheirMemoryWithThem) {
             [](const Wire& to_parent) {
               const Ints memory(1000);
               to_parent.send(handle_of(memory.get()));
-              pause();
+              to_parent.receive<char>();  // until it is killed, or its parent is gone
             },
             ends[1], ends[0]);
         close(ends[1]);
