@@ -47,6 +47,8 @@ T fma(T a, T b, T c) {
     return rounded<T, rounding>(sum_to_odd<rounding>(static_cast<double>(a) * static_cast<double>(b), c));
   }
 }
+// Quotients and roots of f32 may be rounded to double first: one that is not itself a number of 25 bits (a value of f32
+// or the middle of two) differs from each by more than 2^-51 of it, so that double is on the same side.
 template <class T, Rounding rounding>
 T div(T a, T b) {
   if constexpr (std::is_same_v<T, double>) {
@@ -54,7 +56,7 @@ T div(T a, T b) {
   } else if constexpr (rounding == Rounding::nearest) {
     return canonical(a / b);
   } else {
-    return rounded<T, rounding>(quotient_to_odd(a, b));
+    return rounded<T, rounding>(static_cast<double>(a) / static_cast<double>(b));
   }
 }
 template <class T, Rounding rounding>
@@ -68,7 +70,7 @@ T sqrt(T a) {
   } else if constexpr (rounding == Rounding::nearest) {
     return canonical(std::sqrt(a));
   } else {
-    return rounded<T, rounding>(root_to_odd(a));
+    return rounded<T, rounding>(std::sqrt(static_cast<double>(a)));
   }
 }
 

@@ -103,14 +103,4 @@ double sum_to_odd(double a, double b) {
   return to_odd(sum, (a - a_part) + (b - b_part));
 }
 
-/// a / b rounded to odd; both have few enough bits that no step overflows or underflows.
-inline double quotient_to_odd(double a, double b) {
-  const double quotient = a / b, rest = std::fma(-quotient, b, a);
-  return to_odd(quotient, b < 0 ? -rest : rest);
-}
-inline double root_to_odd(double a) {
-  const double root = std::sqrt(a);
-  return to_odd(root, std::fma(-root, root, a));
-}
-
 }  // namespace tutti::emulator::arithmetic
