@@ -3,7 +3,7 @@
 if(NOT TARGET tutti_emulated_cudart OR NOT TARGET tutti_emulated_cublas)
   return()
 endif()
-get_target_property(stand_ins tutti_emulated_cudart LIBRARY_OUTPUT_DIRECTORY)
+get_target_property(TUTTI_EMULATED_LIBRARIES tutti_emulated_cudart LIBRARY_OUTPUT_DIRECTORY)
 
 # tutti_emulated_program(NAME GPUS n [RANKS n] COMMAND program argument... [SAYS regular expression] [SET variable...])
 # Succeeds by its exit status, or if it says what it must; a test that was skipped for want of a GPU, or a program that
@@ -16,8 +16,8 @@ function(tutti_emulated_program name)
   endif()
   add_test(NAME ${name} COMMAND ${command})
   set_tests_properties(${name} PROPERTIES LABELS emulated TIMEOUT 600 PROCESSORS 2
-    FAIL_REGULAR_EXPRESSION "no CUDA device;no GPU driver;the CPU \\(;WRONG" ENVIRONMENT
-    "LD_LIBRARY_PATH=${stand_ins};TUTTI_EMULATED_GPUS=${arg_GPUS};TUTTI_DEVICE=gpu;TUTTI_TIMEOUT=60;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;${arg_SET}")
+    FAIL_REGULAR_EXPRESSION "no CUDA device;no GPU driver;tutti on the CPU;WRONG" ENVIRONMENT
+    "LD_LIBRARY_PATH=${TUTTI_EMULATED_LIBRARIES};TUTTI_EMULATED_GPUS=${arg_GPUS};TUTTI_DEVICE=gpu;TUTTI_TIMEOUT=60;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;${arg_SET}")
   if(arg_SAYS)
     set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${arg_SAYS}")
   endif()
