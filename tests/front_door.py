@@ -176,13 +176,20 @@ class FrontDoor(unittest.TestCase):
             (["--no-mpi"], "no verb given"),
             (["setup", "now"], "setup takes no argument"),
             (["build", "release"], "build 'release'"),
+            (["emulate"], "nothing to run"),
+            (["emulate", "--fly"], "unknown option '--fly'"),
+            (["emulate", "-n", "0", "demo"], "1 to 64"),
+            (["-n", "2", "emulate", "-n", "2", "demo"], "-n is given twice"),
+            (["emulate", "--gpus", "0", "demo"], "--gpus '0'"),
+            (["emulate", "--gpus"], "--gpus ''"),
         ):
             with self.subTest(arguments=arguments):
                 self.expect_one_line(self.run_script(*arguments), 2, words)
         self.expect_one_line(self.run_script("build", environment={"TUTTI_CUDA": "yes"}), 2, "TUTTI_CUDA is 'yes'")
+        self.expect_one_line(self.run_script("emulate", "demo", environment={"TUTTI_CUDA": "OFF"}), 1, "needs nvcc")
 
     def test_every_verb_explains_itself_with_examples(self):
-        for arguments in ([], *([verb] for verb in ("setup", "build", "test", "demo", "bench", "topo", "train"))):
+        for arguments in ([], *([verb] for verb in ("setup", "build", "test", "demo", "bench", "topo", "train", "emulate"))):
             for flag in ("-h", "--help"):
                 with self.subTest(arguments=[*arguments, flag]):
                     done = self.run_script(*arguments, flag)
