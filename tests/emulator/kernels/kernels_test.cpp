@@ -1,6 +1,8 @@
 // Every kernel as it ships: right, and without a race, in every schedule that is tried.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/emulator/kernels/settings.hpp"
 
 namespace tutti::emulator {
@@ -12,8 +14,8 @@ constexpr std::uint64_t kSeeds = 20;
 
 class Compiled : public testing::TestWithParam<Kernel> {};
 
-void expect_clean(const TrialSetting& setting, std::uint64_t seeds) {
-  KernelTrial trial(shipped_code(), setting);
+void expect_clean(const TrialSetting& setting, std::uint64_t seeds, const KernelCode& code = shipped_code()) {
+  KernelTrial trial(code, setting);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Outcome outcome = trial.run(seed);
     ASSERT_EQ(outcome.text, "") << cases::text_of(setting.calls.front()) << ", ranks " << setting.geometry.ranks
@@ -53,6 +55,25 @@ TEST_P(Compiled, KernelTakesEveryTypeAndOddSizes) {
       if (cases::takes(c, setting.geometry)) setting.calls.push_back(c);
     }
     expect_clean(setting, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// What nvcc makes of the same sources for another architecture.
+KernelCode code_for(int architecture) {
+  std::vector<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(TUTTI_KERNEL_PTX))
+    if (file.path().string().ends_with(".sm_" + std::to_string(architecture) + ".ptx"))
+      files.push_back(file.path().string());
+  return KernelCode(files, architecture);
+}
+
+TEST_P(Compiled, KernelIsRightForOtherArchitectures) {
+  static const KernelCode codes[] = {code_for(80), code_for(100)};
+  constexpr std::uint64_t kFew = 2;
+  for (const KernelCode& code : codes) {
+    for (const Mapped mapped : {Mapped::all, Mapped::none})
+      expect_clean(setting_of(GetParam(), 3, bytes_for(GetParam(), 3), DataType::f32, mapped, 2), kFew, code);
     if (HasFatalFailure()) return;
   }
 }
