@@ -206,6 +206,10 @@ void BodyParser::instruction(std::string_view mnemonic) {
   const Instruction all = made;
   made.vector = 1;
   for (int k = 0; k < all.vector; ++k) {
+    if (std::find(all.to, all.to + std::min<int>(k, all.to_count), all.from[k]) !=
+        all.to + std::min<int>(k, all.to_count))
+      throw std::runtime_error(
+          "a vector atomic that writes a register before it reads it, which the emulator cannot do");
     made.offset = all.offset + k * bytes_of(all.type);
     made.to[0] = all.to[k];
     made.from[0] = all.from[k];

@@ -67,6 +67,7 @@ TEST(ParseDamage, NamesLineWhatAndTextOfABody) {
                             {".pragma surprise;", "expected '\"', got 'surprise'"},
                             {".reg .b32 %r<5>;", "'%r' is declared twice"},
                             {".reg .b7 x;", "'.b7' is no type"},
+                            {"atom.add.v2.f32 {%f1,%f2}, [%rd1], {%f3,%f1};", "writes a register before it reads it"},
                             {"st.param.u64 [p], %rd1;", "a store to a parameter"},
                             {"mov.u32 %r1, 5", "expected ';', got 'ret'"},
                             {"mov.u32 %r1 5;", "expected ';', got '5'"},
