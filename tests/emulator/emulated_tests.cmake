@@ -5,19 +5,20 @@ if(NOT TARGET tutti_emulated_cudart OR NOT TARGET tutti_emulated_cublas)
 endif()
 get_target_property(TUTTI_EMULATED_LIBRARIES tutti_emulated_cudart LIBRARY_OUTPUT_DIRECTORY)
 
-# tutti_emulated_program(NAME GPUS n [RANKS n] COMMAND program argument... [SAYS regular expression] [SET variable...])
+# tutti_emulated_program(NAME GPUS n [RANKS n] COMMAND program argument... [SAYS regular expression] [LIBRARIES folder])
 # Succeeds by its exit status, or if it says what it must; a test that was skipped for want of a GPU, or a program that
 # went on on the CPU, has failed.
 function(tutti_emulated_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "GPUS;RANKS;SAYS" "COMMAND;SET")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "GPUS;RANKS;SAYS;LIBRARIES" "COMMAND")
   set(command ${arg_COMMAND})
   if(arg_RANKS)
     set(command "${MPIEXEC_EXECUTABLE}" -n ${arg_RANKS} --oversubscribe --bind-to none ${command})
   endif()
+  string(JOIN ":" libraries "${TUTTI_EMULATED_LIBRARIES}" ${arg_LIBRARIES})
   add_test(NAME ${name} COMMAND ${command})
   set_tests_properties(${name} PROPERTIES LABELS emulated TIMEOUT 600 PROCESSORS 2
     FAIL_REGULAR_EXPRESSION "no CUDA device;no GPU driver;tutti on the CPU;WRONG" ENVIRONMENT
-    "LD_LIBRARY_PATH=${TUTTI_EMULATED_LIBRARIES};TUTTI_EMULATED_GPUS=${arg_GPUS};TUTTI_DEVICE=gpu;TUTTI_TIMEOUT=60;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;${arg_SET}")
+    "LD_LIBRARY_PATH=${libraries};TUTTI_EMULATED_GPUS=${arg_GPUS};TUTTI_DEVICE=gpu;TUTTI_TIMEOUT=60;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
   if(arg_SAYS)
     set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${arg_SAYS}")
   endif()
@@ -48,6 +49,17 @@ tutti_emulated_program(emulated_trainers_maths_cuda GPUS 2
 tutti_emulated_program(emulated_trainers_maths_cuda_mpi_2 GPUS 1 RANKS 2
                        COMMAND $<TARGET_FILE:trainers_maths_cuda> --gtest_filter=Processes/*)
 tutti_emulated_program(emulated_graphs_cuda GPUS 2 COMMAND $<TARGET_FILE:graphs_cuda> --gtest_filter=Threads/Graphs.*/2)
+
+# The backend NCCL, whose part libtutti_nccl plays: tutti under NCCL's interface under tutti.
+if(TARGET tutti_nccl)
+  get_target_property(nccl_folder tutti_nccl LIBRARY_OUTPUT_DIRECTORY)
+  tutti_emulated_program(emulated_backend_nccl_cuda GPUS 2 LIBRARIES "${nccl_folder}"
+                         COMMAND $<TARGET_FILE:backend_nccl_cuda> --gtest_filter=NcclRanksOnOneGpu.*:Threads/*/2)
+  tutti_emulated_program(emulated_backend_nccl_cuda_mpi_2 GPUS 2 RANKS 2 LIBRARIES "${nccl_folder}"
+                         COMMAND $<TARGET_FILE:backend_nccl_cuda> --gtest_filter=Processes/*)
+  set_property(TEST emulated_backend_nccl_cuda emulated_backend_nccl_cuda_mpi_2 APPEND PROPERTY
+    FAIL_REGULAR_EXPRESSION SKIPPED)
+endif()
 
 add_executable(emulated_calls faults/calls_cuda.cpp)
 target_link_libraries(emulated_calls PRIVATE tutti_options tutti)
