@@ -8,9 +8,8 @@
 //   - A read-modify-write reads the newest value, whatever its order.
 // What is required beyond the model:
 //   - Strong accesses that overlap without being of the same bytes must be ordered.
-//   - Who has read a relaxed write, without a release and an acquire, must not touch the same bytes by weak accesses:
-//   the
-//     model lets the observation of that very write order them.
+//   - Who has read a relaxed write, without a release and an acquire, must not touch the same bytes by weak accesses;
+//     the model lets the observation of that very write order them.
 //
 // Vector accesses and 128-bit scalars are sets of scalars of at most 64 bits, in no order: other threads may run
 // between the scalars of a strong store. Accesses through multimem count as accesses of each replica with their order

@@ -1,4 +1,4 @@
-// The words of a mnemonic: its name, and modifiers, which like ptxas we take in any order, each at most once.
+// The words of a mnemonic: its name, and modifiers, taken in any order, as by ptxas, each at most once.
 #pragma once
 #include <array>
 #include <cstdint>
