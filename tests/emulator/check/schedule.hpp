@@ -36,7 +36,8 @@ struct Stream {
 };
 
 struct ScheduleSettings {
-  std::uint32_t resident = 0;  ///< blocks that a device holds at once; 0: any number
+  /// Blocks that a device holds at once; 0: any number. Fewer than a launch has begin in an order of the seed's.
+  std::uint32_t resident = 0;
   /// Instructions of one thread without a strong access after which it is said to loop for ever.
   std::uint32_t endless = 50'000'000;
   /// How often everybody who polls is let go once more when nobody else can run, before that is called a hang. Above

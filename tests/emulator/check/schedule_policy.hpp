@@ -1,5 +1,6 @@
 // Who runs next. Different orders find different defects, so a seed draws not only numbers but a way to pick.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -18,6 +19,8 @@ class Policy {
   std::uint32_t pick(const ReadyThreads& ready);
   /// The thread that was picked has run; `wrote`: a strong store.
   void ran(std::uint32_t thread, std::size_t stream, bool wrote);
+  /// Blocks in the order in which they begin.
+  void shuffle(std::vector<std::uint64_t>& blocks) { std::shuffle(blocks.begin(), blocks.end(), random_); }
   /// "one rank late (stream 2)" and so on.
   std::string name() const;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "tests/emulator/check/report.hpp"
 
@@ -155,10 +156,14 @@ bool ScheduleRun::advance(std::size_t stream) {
   if (!state.launched) {
     memory_.begin_launch(static_cast<int>(stream), work.launch);
     state.launched = true;
-    state.next_block = 0;
+    state.begun = 0;
+    state.order.resize(work.launch.grid.product());
+    std::iota(state.order.begin(), state.order.end(), std::uint64_t{0});
+    // CUDA promises no order. Where all begin at once it makes no difference.
+    if (settings_.resident != 0) policy_.shuffle(state.order);
   }
   admit(stream);
-  if (!state.active.empty() || state.next_block != work.launch.grid.product()) return false;
+  if (!state.active.empty() || state.begun != state.order.size()) return false;
   memory_.end_launch(static_cast<int>(stream));
   state.launched = false;
   ++state.work;
@@ -170,9 +175,9 @@ void ScheduleRun::admit(std::size_t stream) {
   StreamRun& state = states_[stream];
   const Launch& from = launch(stream);
   std::uint64_t& resident = resident_[streams_[stream].device];
-  for (; state.next_block != from.grid.product(); ++state.next_block) {
+  for (; state.begun != state.order.size(); ++state.begun) {
     if (settings_.resident != 0 && resident >= settings_.resident) return;
-    const std::uint64_t n = state.next_block;
+    const std::uint64_t n = state.order[state.begun];
     const Dim3 index{static_cast<std::uint32_t>(n % from.grid.x),
                      static_cast<std::uint32_t>(n / from.grid.x % from.grid.y),
                      static_cast<std::uint32_t>(n / (std::uint64_t{from.grid.x} * from.grid.y))};
@@ -207,7 +212,7 @@ void ScheduleRun::hang() const {
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     for (const auto& block : states_[s].active) describe_block(*block, text, lines);
     if (finished(s) || !states_[s].launched) continue;
-    const std::uint64_t blocks = launch(s).grid.product(), begun = states_[s].next_block;
+    const std::uint64_t blocks = launch(s).grid.product(), begun = states_[s].begun;
     if (begun == blocks) continue;
     too_few = true;
     text += fmt::format("\n  rank {}: {} of the {} blocks of {} have not begun: the device holds {} at once",

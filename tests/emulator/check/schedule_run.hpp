@@ -23,8 +23,9 @@ class ScheduleRun {
  private:
   enum class Waits : std::uint8_t { not_at_all, at_barrier, at_warp, polls, done };
   struct StreamRun {
-    std::size_t work = 0;          // of Stream::work
-    std::uint64_t next_block = 0;  // of the launch
+    std::size_t work = 0;              // of Stream::work
+    std::vector<std::uint64_t> order;  // blocks of the launch, as they begin
+    std::uint64_t begun = 0;           // of them
     std::uint32_t first_id = 0;
     std::uint32_t threads_per_block = 0;
     std::vector<std::unique_ptr<Block>> active;

@@ -113,7 +113,7 @@ TEST(Calls, OfDifferentKernelsFollowEachOther) {
 TEST(Launches, ThatNeedMoreBlocksThanThereAreAreNamed) {
   TrialSetting setting = setting_of(Kernel::ring_all_reduce, 2, 2048, DataType::f32, Mapped::none, 1);
   setting.resident = 1;
-  // One block at a time works while block b of a rank meets block b of its peer, and hangs when it meets another.
+  // One block at a time works while both ranks begin with the same one, and hangs when they do not.
   KernelTrial trial(shipped_code(), setting);
   bool hung = false;
   for (std::uint64_t seed = 1; seed <= kSeeds && !hung; ++seed) {
@@ -122,6 +122,7 @@ TEST(Launches, ThatNeedMoreBlocksThanThereAreAreNamed) {
     hung = true;
     EXPECT_EQ(outcome.defect, Defect::too_few_residents) << outcome.text;
   }
+  EXPECT_TRUE(hung) << "both ranks began with the same block in all of " << kSeeds << " schedules";
 }
 
 }  // namespace
