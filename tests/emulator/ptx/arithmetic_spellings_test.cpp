@@ -30,7 +30,7 @@ std::string line_of(std::string_view spelling, bool pair) {
   for (std::size_t i = 0; i < form.count; ++i) {
     const OperandRule& rule = form.rules[i];
     std::string operand = register_of(rule.type, number++);
-    if (rule.pair == OperandRule::Pair::must) operand += "|" + register_of(rule.second, number++);
+    if (rule.pair == OperandRule::Pair::must) operand.append("|").append(register_of(rule.second, number++));
     operands.push_back(operand);
   }
   if (spelling.starts_with("lop3.")) operands[4] = "0x1b";  // the table must be a number
