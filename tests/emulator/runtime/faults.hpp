@@ -9,8 +9,7 @@
 //   copy        the N-th copy fails
 //   vanish      from the N-th on, stores of kernels into the memory of peers are lost, though access is granted
 //   die         the process kills itself before the N-th strong store of its kernels into the memory of peers: what
-//   went
-//               before is there, the flag that tells of it is not
+//               went before is there, the flag that tells of it is not
 //   slow        N microseconds pass before each such store
 // The memory of a peer is another process's, or another device's.
 #pragma once
