@@ -14,10 +14,11 @@ class DeviceSession;
 }  // namespace detail
 
 /// The GPU side of a session of backend native or nccl, or null if its ranks shall run on the CPU; the same on all
-/// ranks. `gpu`: the GPU that this rank wants, or -1 (see SessionOptions::gpu). TUTTI_DEVICE decides: "cpu"; "gpu": throws on all ranks alike if a rank cannot have a GPU that reaches all
-/// others; "auto", or unset: then falls back to the CPU, which rank 0 says on stderr for "auto". nccl needs GPUs, one
-/// for each rank. Ranks take the GPUs that they see so that as few as can be share one, which rank 0 says if it
-/// happens; the rank's GPU becomes the calling thread's current device. Collective.
+/// ranks. `gpu`: the GPU that this rank wants, or -1 (see SessionOptions::gpu). TUTTI_DEVICE decides: "cpu"; "gpu":
+/// throws on all ranks alike if a rank cannot have a GPU that reaches all others; "auto", or unset: then falls back to
+/// the CPU, which rank 0 says on stderr for "auto". nccl needs GPUs, one for each rank. Ranks take the GPUs that they
+/// see so that as few as can be share one, which rank 0 says if it happens; the rank's GPU becomes the calling thread's
+/// current device. Collective.
 std::shared_ptr<detail::DeviceSession> device_session(Bootstrap& bootstrap, BackendKind backend,
                                                       std::chrono::nanoseconds timeout, int gpu);
 
