@@ -23,7 +23,7 @@ std::vector<std::unique_ptr<Device>>* make_devices() {
   for (const int gpu : machine.visible) all->push_back(std::make_unique<Device>(static_cast<int>(all->size()), gpu));
   // Worker threads do not survive a fork, and neither does a real device.
   pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  if (!machine.quiet)
+  if (!machine.quiet && rank_of_process() == 0)
     say(fmt::format("emulating {} GPU{} on the CPU: results count, times do not (TUTTI_EMULATION_QUIET=1 hides this)",
                     all->size(), all->size() == 1 ? "" : "s"));
   return all;

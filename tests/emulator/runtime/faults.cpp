@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/emulator/runtime/errors.hpp"
+#include "tests/emulator/runtime/settings.hpp"
 
 namespace tutti::emulated {
 namespace {
@@ -41,12 +42,6 @@ long number(std::string_view text) {
   long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() && value >= 0 ? value : -1;
-}
-
-long rank_of_process() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "TUTTI_RANK"})
-    if (const char* const text = std::getenv(name)) return number(text);
-  return 0;
 }
 
 /// Reads one [RANK/]WHAT:N; false if it is none.

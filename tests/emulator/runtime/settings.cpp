@@ -96,6 +96,12 @@ const Settings& settings() {
   return *all;
 }
 
+long rank_of_process() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "TUTTI_RANK"})
+    if (const char* const text = std::getenv(name)) return std::atol(text);
+  return 0;
+}
+
 std::string uuid_of(int gpu) {
   // Version 8 of RFC 9562: what is in it is up to who makes it.
   std::string uuid = "tutti-emulated--";

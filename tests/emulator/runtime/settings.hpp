@@ -19,6 +19,9 @@ struct Settings {
 
 const Settings& settings();
 
+/// The process's rank in its job (OMPI_COMM_WORLD_RANK or TUTTI_RANK); 0 if it is in none.
+long rank_of_process();
+
 /// The name that tells programs that no figure of theirs is worth anything.
 inline constexpr const char* kDeviceName = "tutti emulated GPU (no NVIDIA hardware)";
 
