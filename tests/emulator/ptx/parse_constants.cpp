@@ -7,7 +7,6 @@ Slot Constants::slot_of(Constant::Of of, std::uint32_t symbol, std::uint64_t val
   if (fresh) {
     entry->second = slots_.take();
     constants_.push_back({entry->second, of, symbol, value});
-    dynamic_ |= of == Constant::Of::shared && symbol == kDynamic;
   }
   return entry->second;
 }

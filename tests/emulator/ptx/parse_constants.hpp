@@ -15,7 +15,6 @@ class Constants {
   Slot slot_of(Constant::Of of, std::uint32_t symbol, std::uint64_t value);
   /// `addend` bytes into dynamic shared memory, whose place is known at the end of the function only.
   Slot dynamic_shared(std::uint64_t addend) { return slot_of(Constant::Of::shared, kDynamic, addend); }
-  bool names_dynamic_shared() const { return dynamic_; }
   std::vector<Constant> take(std::uint32_t dynamic_shared_begins);
 
  private:
@@ -37,7 +36,6 @@ class Constants {
   SlotCounter& slots_;
   std::unordered_map<Key, Slot, Hash> known_;
   std::vector<Constant> constants_;
-  bool dynamic_ = false;
 };
 
 }  // namespace tutti::emulator
