@@ -146,7 +146,8 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   app.add_option("-f,--stepfactor", factor, "multiply sizes by this number [2]");
   app.add_option("-i,--stepbytes", step, "or add this size");
   app.add_option("--backend", backends,
-                 "native, mpi (CPUs), nccl (GPUs); several with commas [native and the other one of the device]");
+                 "native, mpi (CPUs), nccl (GPUs); several with commas [native and the other one of the device; native "
+                 "alone on emulated GPUs]");
   app.add_option("--memory", memories, "peer-mapped, any; several with commas [both]");
   app.add_option("--algorithm", algorithms,
                  "of native: " + algorithm_names() + " (all that the collective has); several with commas [auto]");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/device_memory.hpp"
+#include "bench/gpu_name.hpp"
 
 namespace tutti::bench {
 namespace {
@@ -64,8 +65,16 @@ Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBy
     : rank_(session.rank()), on_gpu_(session.on_gpu()), bootstrap_(process_bootstrap()), meeting_(*bootstrap_) {
   communicators_.push_back(std::make_unique<Communicator>(session.communicator()));
   const bool named = !arguments.backends.empty();
-  const BackendKind peer = on_gpu_ ? BackendKind::nccl : BackendKind::mpi;
-  for (BackendKind backend : named ? arguments.backends : std::vector{BackendKind::native, peer}) {
+  std::vector<BackendKind> backends = arguments.backends;
+  if (!named) {
+    backends = {BackendKind::native};
+    // NVIDIA's NCCL does not run on emulated GPUs, and there are no times to compare.
+    if (on_gpu_ && is_emulated(gpu_name()))
+      notes_.push_back("without nccl: the GPUs are emulated, so there are no times to compare; --backend nccl runs it");
+    else
+      backends.push_back(on_gpu_ ? BackendKind::nccl : BackendKind::mpi);
+  }
+  for (BackendKind backend : backends) {
     if (backend == BackendKind::native) {
       for (Algorithm algorithm : arguments.algorithms)
         contenders_.push_back(tutti_contender(*communicators_.front(), algorithm));
