@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "kernels/views.hpp"
 
@@ -31,16 +32,24 @@ void* NcclMemory::allocate(std::size_t bytes) {
   constexpr std::size_t kWhole = std::size_t{2} << 20;
   void* memory = nullptr;
   bool given = false;
+  std::string why;
   if (bytes <= SIZE_MAX - kWhole) {
     const std::size_t whole = ceil_div(bytes, kWhole) * kWhole;
-    given = nccl_.mem_alloc && nccl_.mem_free ? nccl_.mem_alloc(&memory, whole) == nccl::Result::success
-                                              : cudaMalloc(&memory, whole) == cudaSuccess;
+    if (nccl_.mem_alloc && nccl_.mem_free) {
+      const nccl::Result result = nccl_.mem_alloc(&memory, whole);
+      given = result == nccl::Result::success;
+      // Memory need not be short: it refuses what the driver or the machine lacks, too.
+      if (!given) why = fmt::format(" (ncclMemAlloc: {})", nccl_.get_error_string(result));
+    } else {
+      given = cudaMalloc(&memory, whole) == cudaSuccess;
+    }
   }
   if (!given) {
     cudaGetLastError();
     std::size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    throw Error(ErrorCode::system, fmt::format("the GPU cannot give {} bytes; {} of {} are free", bytes, free, total));
+    throw Error(ErrorCode::system,
+                fmt::format("the GPU cannot give {} bytes{}; {} of {} are free", bytes, why, free, total));
   }
   const std::lock_guard lock(mutex_);
   alive_.push_back(memory);
