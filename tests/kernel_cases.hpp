@@ -164,7 +164,7 @@ class CaseBuffers {
     const int n = world_.geometry().ranks;
     const Layout l = lay_out(c, rank);
     std::memset(l.in_buffer, kInPaint, reach_of(c));
-    std::memset(l.out_buffer, kPaint, reach_of(c));
+    std::memset(l.out_buffer, paint_of(rank), reach_of(c));
     const int shift = c.shape() == Shape::broadcast || c.shape() == Shape::message ? c.root : rank;
     dispatch(c.type, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -226,8 +226,8 @@ class CaseBuffers {
     const char* const out_end = l.out + l.out_elements * size_of(c.type);
     for (const auto& [begin, end] : {std::pair<const char*, const char*>{l.out_buffer, l.out},
                                      std::pair<const char*, const char*>{out_end, l.out_buffer + reach_of(c)}}) {
-      if (c.in_place || begin == end || (*begin == kPaint && std::equal(begin + 1, end, begin))) continue;
-      const char* const at = std::find_if(begin, end, [](char byte) { return byte != kPaint; });
+      if (c.in_place || begin == end || (*begin == paint_of(rank) && std::equal(begin + 1, end, begin))) continue;
+      const char* const at = std::find_if(begin, end, [rank](char byte) { return byte != paint_of(rank); });
       wrong = text_of(c) + ": rank " + std::to_string(rank) + " byte " + std::to_string(at - l.out) +
               " from its output was written";
     }
@@ -238,8 +238,9 @@ class CaseBuffers {
 
  private:
   static constexpr std::size_t kAround = 64;
-  static constexpr char kPaint = static_cast<char>(0xa5);
-  static constexpr char kInPaint = 0x3c;  // another, so that what is copied from around the input is seen
+  // Around inputs, and around each rank's output: all differ, so that what is copied from one to another is seen.
+  static constexpr char kInPaint = 0x3c;
+  static constexpr char paint_of(int rank) { return static_cast<char>(0xa5 + rank); }
   static constexpr char kSpoil = static_cast<char>(0x5c);
 
   struct Layout {
