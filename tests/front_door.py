@@ -588,7 +588,7 @@ DAMAGES = [
     ('"${ranks:-2}"', '"${ranks:-4}"', "programs_start_with_their_own_number_of_ranks_unless_told"),
     ('"$program" "$@" </dev/null\n}', '"$program" $* </dev/null\n}', "arguments_and_the_callers_folder"),
     ('"$bin/tutti-demo" || exit', '"$bin/tutti-demo" || true', "the_demo_ends_with_the_exit_code"),
-    ("trap 'kill -TERM", "trap ': kill -TERM", "an_interrupted_run_leaves_no_process_behind"),
+    ("trap 'end_group", "trap ': end_group", "an_interrupted_run_leaves_no_process_behind"),
     ("((rc == 0)) || exit", "((rc >= 0)) || exit", "a_wrong_argument_stops_before_any_rank_starts"),
     ('\n  exec "${launch[@]}"', '\n  "${launch[@]}"', "an_interrupted_run_leaves_no_process_behind"),
     ('$(<"$dir/configured") == "$root"', '-n "$root"', "a_clone_that_was_moved_builds_afresh"),
@@ -604,7 +604,7 @@ DAMAGES = [
     ("libfmt-dev python3)", "fmt-dev python3)", "each_system_is_asked_for_its_own_names"),
     ("add-apt-repository universe", "true", "a_needed_package_that_the_system_does_not_have"),
     ('say "going on without', 'fail "going on without', "an_optional_package_that_the_system_does_not_have"),
-    ('kill -TERM -- "-$group"', ': "$group"', "a_build_and_a_test_that_are_told_to_end"),
+    ('kill -TERM -- "-$1"', ': "$1"', "a_build_and_a_test_that_are_told_to_end"),
     ("export TUTTI_FULL=1", ":", "full_reaches_the_tests"),
 ]
 
