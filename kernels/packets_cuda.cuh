@@ -3,10 +3,10 @@
 //
 // Every use sends at least one unit to each peer, even of an empty message, and every word that is sent is polled: a
 // use in which a peer is not heard from would break the rule of two halves (see packets.hpp). That rule needs the reads
-// of use u to come before the peers' writes of use u + 2. Within a kernel nothing orders them: the loads are relaxed,
-// and a store that depends on one is no release. The ends of kernels do. This rank's loads of use u come before all of
-// its kernel of use u + 1, the next of its stream or behind its event. A peer that has seen a word of that kernel puts
-// use u + 2 in a later kernel of its own.
+// of use u to be done before the peers write use u + 2. No release or acquire orders that: all is relaxed. It holds
+// because a kernel cannot begin before the one before it has ended, and that one's polls end only when the words of use
+// u have come. A peer that has seen a word of the kernel of use u + 1, so knows that it began, puts use u + 2 in a
+// later kernel of its own. (tests/emulator/litmus: packet_halves, packets_and_kernel_ends_bad.)
 //
 // No barrier of the block stands between the words that a kernel by packets is made of. In the caller's buffers that is
 // sound because one thread puts, polls and sums the same unit (4 bytes, or one element of 8): where a reduction is in
