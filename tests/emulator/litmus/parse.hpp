@@ -34,4 +34,7 @@ std::string print(const Program& program);
 /// One instruction of one thread, as `print` writes it.
 std::string print(const Program& program, const Thread& thread, const Instruction& instruction);
 
+/// The order as the text form and PTX spell it.
+const char* spelling_of(Order order);
+
 }  // namespace tutti::emulator::litmus

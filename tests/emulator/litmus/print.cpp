@@ -17,18 +17,6 @@ const char* word(Comparison comparison) {
   return "?";
 }
 
-const char* word(Order order) {
-  switch (order) {
-    case Order::weak: return "weak";
-    case Order::relaxed: return "relaxed";
-    case Order::acquire: return "acquire";
-    case Order::release: return "release";
-    case Order::acq_rel: return "acq_rel";
-    case Order::seq_cst: return "sc";
-  }
-  return "?";
-}
-
 const char* word(Scope scope) { return scope == Scope::cta ? "cta" : scope == Scope::gpu ? "gpu" : "sys"; }
 
 const char* word(AtomicOperation operation) {
@@ -68,7 +56,7 @@ std::string elements(const Items& items, Show show) {
 std::string order_and_scope(const Instruction& instruction) {
   if (instruction.is_volatile) return ".volatile";
   if (instruction.order == Order::weak) return ".weak";
-  return fmt::format(".{}.{}", word(instruction.order), word(instruction.scope));
+  return fmt::format(".{}.{}", spelling_of(instruction.order), word(instruction.scope));
 }
 
 std::string access(const Program& program, const Thread& thread, const Instruction& instruction) {
@@ -95,10 +83,24 @@ std::string access(const Program& program, const Thread& thread, const Instructi
 
 }  // namespace
 
+const char* spelling_of(Order order) {
+  switch (order) {
+    case Order::weak: return "weak";
+    case Order::relaxed: return "relaxed";
+    case Order::acquire: return "acquire";
+    case Order::release: return "release";
+    case Order::acq_rel: return "acq_rel";
+    case Order::seq_cst: return "sc";
+  }
+  return "?";
+}
+
 std::string print(const Program& program, const Thread& thread, const Instruction& instruction) {
   std::string line = instruction.guard ? "if " + text(thread, *instruction.guard) + ": " : "";
   switch (instruction.kind) {
-    case Kind::fence: line += fmt::format("fence.{}.{}", word(instruction.order), word(instruction.scope)); break;
+    case Kind::fence:
+      line += fmt::format("fence.{}.{}", spelling_of(instruction.order), word(instruction.scope));
+      break;
     case Kind::barrier: line += fmt::format("bar.sync {}", instruction.barrier); break;
     case Kind::barrier_arrive: line += fmt::format("bar.arrive {}", instruction.barrier); break;
     default: line += access(program, thread, instruction); break;

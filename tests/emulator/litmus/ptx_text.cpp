@@ -7,28 +7,18 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/emulator/litmus/parse.hpp"
+
 namespace tutti::emulator::litmus {
 namespace {
 
 constexpr std::size_t kLine = 64;
 
-const char* order_word(Order order) {
-  switch (order) {
-    case Order::weak: return "weak";
-    case Order::relaxed: return "relaxed";
-    case Order::acquire: return "acquire";
-    case Order::release: return "release";
-    case Order::acq_rel: return "acq_rel";
-    case Order::seq_cst: return "sc";
-  }
-  return "?";
-}
-
 std::string order_and_scope(const Instruction& instruction) {
   if (instruction.is_volatile) return "volatile";
   if (instruction.order == Order::weak) return "weak";
   const char* const scope = instruction.scope == Scope::cta ? "cta" : (instruction.scope == Scope::gpu ? "gpu" : "sys");
-  return fmt::format("{}.{}", order_word(instruction.order), scope);
+  return fmt::format("{}.{}", spelling_of(instruction.order), scope);
 }
 
 const char* comparison_word(Comparison comparison) {
