@@ -8,42 +8,12 @@
 
 #include "collectives/call_for.hpp"
 #include "collectives/failure_message.hpp"
+#include "collectives/geometry_host.hpp"
 
 namespace tutti {
 namespace {
 
-// Measured on two cores of a Zen 4 server, 2026-11: packets win up to 8 KiB (two ranks: 4 KiB); slots of 64 to 512 KiB
-// differ by less than the noise, so these are small enough for the arena. Small message slots keep 64 ranks' arenas
-// small.
-constexpr std::size_t kPacketBytes = 8 << 10;
-constexpr std::size_t kSlotBytes = 256 << 10;
-constexpr int kSlots = 4;  // at least 3, see Geometry
-constexpr std::size_t kMessageSlotBytes = 32 << 10;
-constexpr int kMessageSlots = 4;
-constexpr int kMostBlocks = 4;
-// A thread for each so many bytes of a rank's larger buffer pays for the way to it and back, some microseconds: a core
-// moves about 10 bytes a nanosecond. An estimate: the machines at hand had no cores to spare.
-constexpr std::size_t kBytesPerThread = 256 << 10;
 constexpr std::size_t kLeastWatched = 16 << 10;  // bytes of all ranks' buffers from which streaming may pay
-
-/// The double tree has a block for each of its trees.
-int tree_blocks(int blocks) { return (blocks + 1) / 2 * 2; }
-
-/// `most`: blocks of a large collective; `usual`: of small ones and of messages.
-Geometry geometry_for(int ranks, int most, int usual) {
-  const auto parts = static_cast<std::size_t>(usual);
-  Geometry geometry;
-  geometry.ranks = ranks;
-  geometry.blocks = tree_blocks(most);
-  geometry.packet_blocks = usual;
-  geometry.message_blocks = usual;
-  geometry.slots = kSlots;
-  geometry.slot_bytes = kSlotBytes / static_cast<std::size_t>(geometry.blocks) / kLine * kLine;
-  geometry.p2p_slots = kMessageSlots;
-  geometry.p2p_slot_bytes = kMessageSlotBytes / parts / kLine * kLine;
-  geometry.packet_bytes = kPacketBytes / parts / kLine * kLine;
-  return geometry;
-}
 
 std::size_t last_level_cache() {
   const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -115,13 +85,13 @@ NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, cons
                 fmt::format("communicator: {} ranks; native serves at most {}", ranks, kMaxRanks));
   everyone_ = set_of(members_);
   options_ = bootstrap.all_gather(options)[0];
-  if (options_.blocks < 0 || options_.blocks > kMostBlocks)
-    throw Error(
-        ErrorCode::invalid_argument,
-        fmt::format("communicator: blocks is {}; use 1 to {}, or 0 for as many as help", options_.blocks, kMostBlocks));
+  if (options_.blocks < 0 || options_.blocks > kMostHostBlocks)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("communicator: blocks is {}; use 1 to {}, or 0 for as many as help", options_.blocks,
+                            kMostHostBlocks));
 
   team_.layout =
-      layout_of(geometry_for(ranks, std::max(options_.blocks, session_.threads), std::max(options_.blocks, 1)));
+      layout_of(host_geometry(ranks, std::max(options_.blocks, session_.threads), std::max(options_.blocks, 1)));
   arena_ = allocate_host_segment(bootstrap, team_.layout.bytes);
   team_.arena = arena_->base(bootstrap.rank());
   team_.rank = bootstrap.rank();
@@ -180,13 +150,7 @@ Call NativeBackend::call_for(const Request& request, const Plan& plan) {
 }
 
 int NativeBackend::blocks_of(const Request& request, const Plan& plan) const {
-  int blocks = std::max(options_.blocks, 1);
-  if (options_.blocks == 0 && !request.is_message() && !by_packets(plan.kernel)) {
-    const auto ranks = static_cast<std::size_t>(team_.layout.geometry.ranks);
-    const std::size_t worth = std::max(request.bytes_in(ranks), request.bytes_out(ranks)) / kBytesPerThread;
-    blocks = static_cast<int>(std::clamp<std::size_t>(worth, 1, static_cast<std::size_t>(session_.threads)));
-  }
-  return plan.kernel == Kernel::tree_all_reduce ? tree_blocks(blocks) : blocks;
+  return host_blocks(request, plan, team_.layout.geometry.ranks, session_.threads, options_.blocks);
 }
 
 void NativeBackend::throw_if_failed() const {

@@ -8,7 +8,7 @@
 
 #include "collectives/call_for.hpp"
 #include "collectives/failure_message_cuda.hpp"
-#include "collectives/geometry_cuda.hpp"
+#include "collectives/geometry_gpu.hpp"
 #include "collectives/graph_keeping_cuda.hpp"
 #include "collectives/native_cuda.hpp"
 #include "collectives/ranges_cuda.hpp"
@@ -108,7 +108,7 @@ Plan NativeCudaBackend::plan_for(const Request& request) const {
 /// As many as have something to do, out of the communicator's part of the GPU's.
 int NativeCudaBackend::blocks_for(const Request& request, const Plan& plan) const {
   if (ranks() == 1) return 1;
-  return cuda_blocks(request, plan, team().layout.geometry);
+  return gpu_blocks(request, plan, team().layout.geometry);
 }
 
 Call NativeCudaBackend::call_for(const Request& request, const Plan& plan, int blocks) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "collectives/geometry_cuda.hpp"
+#include "collectives/geometry_gpu.hpp"
 #include "collectives/streams_cuda.hpp"
 #include "collectives/virtual_memory_cuda.hpp"
 #include "kernels/launch_cuda.hpp"
@@ -118,7 +118,7 @@ void DeviceSession::copy(void* to, const void* from, std::size_t bytes) {
 Blocks DeviceSession::reserve_blocks(Bootstrap& bootstrap) {
   const int ranks = bootstrap.size();
   if (ranks == 1) return {};  // it has no peers to wait for
-  const Geometry most = cuda_geometry(ranks);
+  const Geometry most = gpu_geometry(ranks);
   const std::vector<int> all = bootstrap.all_gather(free_blocks_.load());
   const int free = *std::min_element(all.begin(), all.end());
   const Blocks part = part_of(free, ranks, most.blocks, most.message_blocks);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "collectives/geometry_cuda.hpp"
+#include "collectives/geometry_gpu.hpp"
 #include "collectives/probe_cuda.hpp"
 #include "collectives/streams_cuda.hpp"
 
@@ -47,7 +47,7 @@ void CudaTeam::let_go() {
 
 void CudaTeam::create(const detail::CommunicatorState& communicator, const CommunicatorOptions& options) {
   Bootstrap& bootstrap = *communicator.bootstrap;
-  Geometry geometry = cuda_geometry(ranks());
+  Geometry geometry = gpu_geometry(ranks());
   if (ranks() > 1) {
     geometry.blocks = blocks_.collective;
     geometry.packet_blocks = std::min(geometry.packet_blocks, blocks_.collective);

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/model_calls.hpp"
+#include "tests/model/calls.hpp"
 
 namespace tutti::model {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <tuple>
 
-#include "tests/model_calls.hpp"
+#include "tests/model/calls.hpp"
 
 namespace tutti::model {
 namespace {

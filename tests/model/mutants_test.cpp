@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "tests/model_calls.hpp"
+#include "tests/model/calls.hpp"
 
 namespace tutti::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "collectives/geometry_cuda.hpp"
+#include "collectives/geometry_gpu.hpp"
 
 #include <algorithm>
 
@@ -28,11 +28,11 @@ bool by_lanes(Kernel kernel) {
 
 }  // namespace
 
-Geometry cuda_geometry(int ranks) {
+Geometry gpu_geometry(int ranks) {
   Geometry geometry;
   geometry.ranks = ranks;
-  geometry.blocks = kCudaBlocks;
-  geometry.packet_blocks = kCudaBlocks;
+  geometry.blocks = kGpuBlocks;
+  geometry.packet_blocks = kGpuBlocks;
   geometry.message_blocks = kMessageBlocks;
   geometry.slots = kSlots;
   geometry.slot_bytes = std::max(kSlotBytes, least_slot_bytes(ranks));
@@ -47,7 +47,7 @@ Geometry choosing_geometry(Geometry geometry) {
   return geometry;
 }
 
-int cuda_blocks(const Request& request, const Plan& plan, const Geometry& geometry) {
+int gpu_blocks(const Request& request, const Plan& plan, const Geometry& geometry) {
   const auto n = static_cast<std::size_t>(geometry.ranks);
   std::size_t bytes = std::max(request.bytes_in(n), request.bytes_out(n)), per_block = kBytesPerBlock;
   int most = geometry.blocks;

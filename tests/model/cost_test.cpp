@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tests/model_calls.hpp"
+#include "tests/model/calls.hpp"
 
 namespace tutti::model {
 namespace {
