@@ -24,7 +24,7 @@ project(small LANGUAGES CXX)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 add_custom_target(programs)
 add_custom_target(sanitize)
-foreach(name demo bench topo train)
+foreach(name demo bench topo train check predict explain fit)
   add_executable(tutti-${name} program.cpp)
   add_dependencies(programs tutti-${name})
 endforeach()
@@ -174,6 +174,8 @@ class FrontDoor(unittest.TestCase):
             (["-n", "2", "build"], "build starts no ranks"),
             (["--no-mpi", "test"], "test starts no ranks"),
             (["--no-mpi"], "no verb given"),
+            (["-n", "2", "predict"], "predict is one process"),
+            (["--no-mpi", "check"], "check is one process"),
             (["setup", "now"], "setup takes no argument"),
             (["build", "release"], "build 'release'"),
             (["emulate"], "nothing to run"),
@@ -189,15 +191,15 @@ class FrontDoor(unittest.TestCase):
         self.expect_one_line(self.run_script("emulate", "demo", environment={"TUTTI_CUDA": "OFF"}), 1, "needs nvcc")
 
     def test_every_verb_explains_itself_with_examples(self):
-        for arguments in ([], *([verb] for verb in ("setup", "build", "test", "demo", "bench", "topo", "train", "emulate"))):
+        programs = ("demo", "bench", "topo", "train", "check", "predict", "explain", "fit")
+        for arguments in ([], *([verb] for verb in ("setup", "build", "test", "emulate", *programs))):
             for flag in ("-h", "--help"):
                 with self.subTest(arguments=[*arguments, flag]):
                     done = self.run_script(*arguments, flag)
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     self.assertRegex(done.stdout, r"usage: ./tutti")
                     self.assertRegex(done.stdout, r"examples?:\n  (\w+=\w+ )?./tutti")
-                    program = arguments and arguments[0] in ("demo", "bench", "topo", "train")
-                    self.assertEqual("the options of the program" in done.stdout, bool(program))
+                    self.assertEqual("the options of the program" in done.stdout, bool(arguments and arguments[0] in programs))
 
     def test_programs_start_with_their_own_number_of_ranks_unless_told(self):
         gpus = "/proc/driver/nvidia/gpus"
@@ -208,6 +210,13 @@ class FrontDoor(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 lines = self.ranks(self.run_script(*arguments))
                 self.assertEqual([line.split(" in ")[0] for line in lines], [f"rank {i} of {size}" for i in range(size)])
+
+    def test_a_verb_of_one_process_is_started_without_mpi_and_its_exit_code_passed_on(self):
+        for verb in ("check", "predict", "explain", "fit"):
+            with self.subTest(verb=verb):
+                done = self.run_script(verb, "-n", "4", "a b", "", "--exit", "1")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertRegex(done.stdout, r"\Arank \(null\) of \(null\) .* \[-n\] \[4\] \[a b\] \[\] \[--exit\] \[1\]\n\Z")
 
     def test_the_demo_without_options_shows_trains_and_compares_in_this_order(self):
         done = self.run_script("-n", "2", "demo")
@@ -457,7 +466,8 @@ class Setup(unittest.TestCase):
               "openmpi-bin": "universe", "libopenblas-dev": "universe", "libboost-context-dev": "universe",
               "libgtest-dev": "universe", "zlib1g-dev": "main", "liblz4-dev": "main", "libzstd-dev": "main",
               "libcli11-dev": "universe", "nlohmann-json3-dev": "universe", "libfmt-dev": "universe", "python3": "main"}
-    OPTIONAL = {"dataset-fashion-mnist": "universe", "clang-format-14": "universe"}
+    OPTIONAL = {"dataset-fashion-mnist": "universe", "clang-format-14": "universe", "chromium": "universe",
+                "chromium-driver": "universe", "python3-selenium": "universe"}
     SYSTEMS = {"debian 12": "ID=debian\nVERSION_ID=\"12\"\n", "ubuntu 24.04": "ID=ubuntu\nVERSION_ID=\"24.04\"\n"}
 
     def setUp(self):
@@ -518,7 +528,8 @@ class Setup(unittest.TestCase):
         self.assertEqual((again.returncode, self.installed()), (0, ["libfmt-dev"]), again.stderr)
 
     def test_each_system_is_asked_for_its_own_names(self):
-        commands = {"g++": "g++", "cmake": "cmake", "ninja-build": "ninja", "python3": "python3", "clang-format-14": "clang-format-14"}
+        commands = {"g++": "g++", "cmake": "cmake", "ninja-build": "ninja", "python3": "python3",
+                    "clang-format-14": "clang-format-14", "chromium": "chromium", "chromium-driver": "chromedriver"}
         for system in self.SYSTEMS:
             with self.subTest(system=system):
                 self.system(system)
@@ -571,7 +582,8 @@ class Setup(unittest.TestCase):
 
     def test_an_optional_package_that_the_system_does_not_have_is_told_and_does_not_stop(self):
         self.has(self.NEEDED)
-        for package, lost in (("dataset-fashion-mnist", "--preset fashion"), ("clang-format-14", "format skips")):
+        for package, lost in (("dataset-fashion-mnist", "--preset fashion"), ("clang-format-14", "format skips"),
+                              ("python3-selenium", "browser skip")):
             with self.subTest(package=package):
                 if package == "clang-format-14" and shutil.which(package):
                     continue  # its command is here, which is all that it is for
@@ -585,6 +597,7 @@ class Setup(unittest.TestCase):
 DAMAGES = [
     ("=~ ^[1-9][0-9]?$", "=~ ^0*[1-9][0-9]?$", "a_wrong_command_line_is_one_line_and_exit_2"),
     ("exit 2; }", "exit 1; }", "a_wrong_command_line_is_one_line_and_exit_2"),
+    ('verb_alone "$verb" "$@"', 'verb_program "$verb" 1 "$@"', "a_verb_of_one_process_is_started_without_mpi"),
     ('"${ranks:-2}"', '"${ranks:-4}"', "programs_start_with_their_own_number_of_ranks_unless_told"),
     ('"$program" "$@" </dev/null\n}', '"$program" $* </dev/null\n}', "arguments_and_the_callers_folder"),
     ('"$bin/tutti-demo" || exit', '"$bin/tutti-demo" || true', "the_demo_ends_with_the_exit_code"),
