@@ -4,14 +4,17 @@
 
 #include <mutex>
 
-#include "tests/emulator/kernels/harmless.hpp"
-#include "tests/emulator/kernels/on_all_cores.hpp"
 #include "tests/emulator/kernels/settings.hpp"
+#include "tests/harmless.hpp"
+#include "tests/on_all_cores.hpp"
 
 namespace tutti::emulator {
 namespace {
 
 using cases::Mapped;
+using tests::Harmless;
+using tests::on_all_cores;
+using tests::Verdict;
 
 constexpr int kRanks = 4;
 

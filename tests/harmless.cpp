@@ -1,4 +1,4 @@
-#include "tests/emulator/kernels/harmless.hpp"
+#include "tests/harmless.hpp"
 
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <stdexcept>
 
-namespace tutti::emulator {
+namespace tutti::tests {
 
 Harmless::Harmless(const std::string& path) : path_(path) {
   std::ifstream in(path);
@@ -24,9 +24,15 @@ Harmless::Harmless(const std::string& path) : path_(path) {
   }
 }
 
-bool Harmless::lists(const std::string& defect) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& e) { return fnmatch(e.pattern.c_str(), defect.c_str(), 0) == 0; });
+bool Harmless::Entry::lists(const std::string& defect) const {
+  return fnmatch(pattern.c_str(), defect.c_str(), 0) == 0;
+}
+
+bool Harmless::lists(const std::string& defect) const { return why(defect) != nullptr; }
+
+const std::string* Harmless::why(const std::string& defect) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.lists(defect); });
+  return found == entries_.end() ? nullptr : &found->reason;
 }
 
 std::vector<std::string> Harmless::complaints(const std::vector<Verdict>& verdicts) const {
@@ -36,7 +42,7 @@ std::vector<std::string> Harmless::complaints(const std::vector<Verdict>& verdic
     if (verdict.found) continue;
     bool listed = false;
     for (std::size_t e = 0; e < entries_.size(); ++e)
-      if (fnmatch(entries_[e].pattern.c_str(), verdict.defect.c_str(), 0) == 0) explains[e] = listed = true;
+      if (entries_[e].lists(verdict.defect)) explains[e] = listed = true;
     if (!listed) all.push_back(fmt::format("not found: {}", verdict.defect));
   }
   for (std::size_t e = 0; e < entries_.size(); ++e)
@@ -44,4 +50,12 @@ std::vector<std::string> Harmless::complaints(const std::vector<Verdict>& verdic
   return all;
 }
 
-}  // namespace tutti::emulator
+std::vector<std::string> Harmless::found_though_listed(const std::vector<Verdict>& verdicts) const {
+  std::vector<std::string> all;
+  for (const Verdict& verdict : verdicts)
+    if (verdict.found && lists(verdict.defect))
+      all.push_back(fmt::format("{} lists what is found: {}", path_, verdict.defect));
+  return all;
+}
+
+}  // namespace tutti::tests

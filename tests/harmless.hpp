@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::emulator {
+namespace tutti::tests {
 
 /// What came of a planted defect.
 struct Verdict {
@@ -19,15 +19,21 @@ class Harmless {
 
   bool lists(const std::string& defect) const;
 
+  /// The reason of the first entry that lists the defect; null if none does.
+  const std::string* why(const std::string& defect) const;
+
   /// One line for each defect that is neither found nor listed, and for each entry of the list that explains none.
   std::vector<std::string> complaints(const std::vector<Verdict>& verdicts) const;
+  /// One line for each defect that is found though listed.
+  std::vector<std::string> found_though_listed(const std::vector<Verdict>& verdicts) const;
 
  private:
   struct Entry {
     std::string pattern, reason;
+    bool lists(const std::string& defect) const;
   };
   std::string path_;
   std::vector<Entry> entries_;
 };
 
-}  // namespace tutti::emulator
+}  // namespace tutti::tests

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace tutti::emulator {
+namespace tutti::tests {
 
 /// f(i) for each i < count, in any order. Throws what one of them threw.
 template <class F>
@@ -33,4 +33,4 @@ void on_all_cores(std::size_t count, F f) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-}  // namespace tutti::emulator
+}  // namespace tutti::tests
