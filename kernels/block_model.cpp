@@ -15,11 +15,6 @@ using model::Word;
 
 constexpr std::size_t kTag = sizeof(std::uint64_t);
 
-const char* name_of(Purpose purpose) {
-  constexpr const char* names[kPurposes] = {"data", "credit", "enter", "leave", "p2p_data", "p2p_credit"};
-  return names[static_cast<int>(purpose)];
-}
-
 char* payload_in(char* line, std::size_t bytes) { return bytes <= kPacketLine ? line : line + kLine; }
 
 /// The reduction of the sources, in their order, one element after the other.
@@ -49,13 +44,48 @@ std::vector<char> reduced(const std::vector<const char*>& sources, std::size_t n
 
 }  // namespace
 
+/// What a test wants a word to do instead.
+model::Verdict ModelBlock::verdict_of(Word word, Source at, Flags flags, Count count, Lane lane) const {
+  if (!model_.hook_) return {};
+  return model_.hook_({.kernel = me_.kernel,
+                       .communicator = 0,
+                       .rank = rank(),
+                       .block = index(),
+                       .call = me_.call,
+                       .word = word,
+                       .flags = flags,
+                       .count = count,
+                       .lane = lane,
+                       .ordinal = me_.ordinal,
+                       .file = model::Line(at).file,
+                       .line = static_cast<int>(at.line())});
+}
+
 /// Every word begins here: others may run first. False if the word is to do nothing.
-bool ModelBlock::begin(Word word, Flags flags) {
+bool ModelBlock::begin(Word word, Source at, Flags flags, Count& count) {
   if (failed_) return false;
-  word_ = word;
+  me_.word = word;
+  me_.line = model::Line(at);
   ++me_.ordinal;
   model_.pause(me_);
-  return !model_.omitted_ || !model_.omitted_({me_.kernel, rank(), index(), word, flags, me_.ordinal});
+  const model::Verdict verdict = verdict_of(word, at, flags, count, {});
+  count -= verdict.less;
+  return !verdict.nothing;
+}
+
+bool ModelBlock::begin(Word word, Source at) {
+  Count none = 0;
+  return begin(word, at, data(kAll), none);
+}
+
+char* ModelBlock::lane_to(int peer, Lane lane, Count k, Source at) {
+  if (const int other = verdict_of(Word::lane_to, at, data(peer), k, lane).lane; other >= 0) lane.index = other;
+  return Connections::lane_to(peer, lane, k);
+}
+
+char* ModelBlock::lane_from(int peer, Lane lane, Count k, Source at) {
+  if (const int other = verdict_of(Word::lane_from, at, data(peer), k, lane).lane; other >= 0) lane.index = other;
+  return Connections::lane_from(peer, lane, k);
 }
 
 /// One peer, or all in an order of chance: on a GPU different lanes do it.
@@ -77,13 +107,13 @@ bool ModelBlock::touch(const void* at, std::size_t bytes, bool write, bool remem
   const auto begin = reinterpret_cast<std::uintptr_t>(at), end = begin + bytes;
   for (const Touch& t : touched_) {
     if (t.ordinal == me_.ordinal || t.begin >= end || begin >= t.end || !(t.write || write)) continue;
-    model_.find(Defect::missing_sync, model_.text_of(me_) + " " + model::name_of(word_) +
-                                          (write ? ", writes " : ", reads ") + model_.text_of(begin, end) +
-                                          " after word " + std::to_string(t.ordinal) + ", " + model::name_of(t.word) +
+    model_.find(Defect::missing_sync, model_.text_of(me_) + (write ? ", writes " : ", reads ") +
+                                          model_.text_of(begin, end) + " after word " + std::to_string(t.ordinal) +
+                                          " (" + model::name_of(t.word) + " at " + t.line.text() + ")," +
                                           (t.write ? ", wrote" : ", read") + " it, with no barrier in between");
   }
-  if (remember) touched_.push_back({begin, end, write, me_.ordinal, word_});
-  return model_.access(me_, word_, at, bytes, write);
+  if (remember) touched_.push_back({begin, end, write, me_.ordinal, me_.word, me_.line});
+  return model_.access(me_, at, bytes, write);
 }
 
 /// An access to what the call is there to move.
@@ -96,12 +126,12 @@ bool ModelBlock::touch_payload(const void* at, std::size_t bytes, bool write) {
 /// The contract of copy and reduce: a place equals what is read, or has nothing of it.
 bool ModelBlock::apart(const char* to, const char* from, std::size_t bytes) {
   if (to == from || to + bytes <= from || from + bytes <= to) return true;
-  model_.find(Defect::stray, model_.text_of(me_) + " " + model::name_of(word_) + ", writes what overlaps its source");
+  model_.find(Defect::stray, model_.text_of(me_) + ", writes what overlaps its source");
   return false;
 }
 
-void ModelBlock::copy(View to, const void* from, std::size_t bytes) {
-  if (!begin(Word::copy) || bytes == 0) return;
+void ModelBlock::copy(View to, const void* from, std::size_t bytes, Source at) {
+  if (!begin(Word::copy, at) || bytes == 0) return;
   const char* const source = static_cast<const char*>(from);
   bool right = touch_payload(source, bytes, false);
   for (int i = 0; i < to.count; ++i) right &= touch_payload(to.at(i), bytes, true) && apart(to.at(i), source, bytes);
@@ -113,8 +143,8 @@ void ModelBlock::copy(View to, const void* from, std::size_t bytes) {
   }
 }
 
-void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& reduction) {
-  if (!begin(Word::reduce) || n == 0) return;
+void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at) {
+  if (!begin(Word::reduce, at) || n == 0) return;
   const std::size_t bytes = n * size_of(reduction.type);
   bool right = true;
   std::vector<const char*> sources;
@@ -134,14 +164,14 @@ void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& redu
   }
 }
 
-Memory ModelBlock::enter(const Call& call, Reach reach) {
-  if (!begin(Word::enter)) return failed_ ? Memory::failed : Memory::staged;
+Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
+  if (!begin(Word::enter, at)) return failed_ ? Memory::failed : Memory::staged;
   touched_.clear();
   const std::uint64_t number = ++sent_base({Purpose::enter, rank()});
   const auto header = [](Entry& entry) { return reinterpret_cast<char*>(&entry) + kTag; };
   for_each(kAll, [&](int peer) {
     Entry& mine = *entry(peer, number, rank());
-    if (!model_.access(me_, word_, header(mine), sizeof(Entry) - kTag, true)) return;
+    if (!model_.access(me_, header(mine), sizeof(Entry) - kTag, true)) return;
     mine.description = call.description;
     mine.elements = call.count;
     mine.number = call.number;
@@ -155,7 +185,7 @@ Memory ModelBlock::enter(const Call& call, Reach reach) {
   for_each(kAll, [&](int peer) {
     Entry& theirs = *entry(rank(), number, peer);
     if (failed_ || !await(theirs.count, number, false, "enter", peer, number - 1)) return;
-    model_.access(me_, word_, header(theirs), sizeof(Entry) - kTag, false);
+    model_.access(me_, header(theirs), sizeof(Entry) - kTag, false);
     if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
       return fail("rank " + std::to_string(peer) + " has entered another call");
     mapped &= reachable(reach, theirs.in, theirs.out, peer, call.peer);
@@ -179,8 +209,8 @@ Memory ModelBlock::enter(const Call& call, Reach reach) {
   return Memory::peer_mapped;
 }
 
-void ModelBlock::leave() {
-  if (!begin(Word::leave)) return;
+void ModelBlock::leave(Source at) {
+  if (!begin(Word::leave, at)) return;
   signal_now({Purpose::leave, kAll}, 1);
   wait_now({Purpose::leave, kAll}, 1);
   if (failed_) return;
@@ -190,11 +220,11 @@ void ModelBlock::leave() {
   });
 }
 
-void ModelBlock::signal(Flags to, Count count) {
-  if (begin(Word::signal, to)) signal_now(to, count);
+void ModelBlock::signal(Flags to, Count count, Source at) {
+  if (begin(Word::signal, at, to, count)) signal_now(to, count);
 }
-void ModelBlock::wait(Flags from, Count count) {
-  if (begin(Word::wait, from)) wait_now(from, count);
+void ModelBlock::wait(Flags from, Count count, Source at) {
+  if (begin(Word::wait, at, from, count)) wait_now(from, count);
 }
 
 void ModelBlock::signal_now(Flags to, Count count) {
@@ -211,7 +241,7 @@ void ModelBlock::wait_now(Flags from, Count count) {
     const std::uint64_t base = received_base({from.purpose, peer});
     const std::uint64_t wanted = base + static_cast<std::uint64_t>(count);
     if (failed_ || static_cast<Count>(wanted) <= 0) return;  // of before the communicator's first call
-    await(flag(rank(), from.purpose, peer)->count, wanted, false, name_of(from.purpose), peer, base);
+    await(flag(rank(), from.purpose, peer)->count, wanted, false, model::name_of(from.purpose), peer, base);
   });
 }
 
@@ -229,28 +259,28 @@ bool ModelBlock::await(const std::uint64_t& flag, std::uint64_t wanted, bool tag
 void ModelBlock::fail(const std::string& why) {
   failed_ = true;
   board(rank())->failed = 1;
-  model_.fail(model_.text_of(me_) + " " + model::name_of(word_) + ": " + why);
+  model_.fail(model_.text_of(me_) + ": " + why);
 }
 
-void ModelBlock::advance_sent(Flags to, Count count) {
-  if (!begin(Word::advance_sent, to)) return;
+void ModelBlock::advance_sent(Flags to, Count count, Source at) {
+  if (!begin(Word::advance_sent, at, to, count)) return;
   for_each(to.peer, [&](int peer) { sent_base({to.purpose, peer}) += static_cast<std::uint64_t>(count); });
 }
-void ModelBlock::advance_received(Flags from, Count count) {
-  if (!begin(Word::advance_received, from)) return;
+void ModelBlock::advance_received(Flags from, Count count, Source at) {
+  if (!begin(Word::advance_received, at, from, count)) return;
   for_each(from.peer, [&](int peer) { received_base({from.purpose, peer}) += static_cast<std::uint64_t>(count); });
 }
-void ModelBlock::advance_uses(Region region, Count count) {
-  if (begin(Word::advance_uses)) uses(region) += static_cast<std::uint64_t>(count);
+void ModelBlock::advance_uses(Region region, Count count, Source at) {
+  if (begin(Word::advance_uses, at, data(kAll), count)) uses(region) += static_cast<std::uint64_t>(count);
 }
 
 // put_packets and reduce_packets take an element from, and put it to, the caller's buffers in the same thread: `in` may
 // be `out` although no barrier stands between them.
-void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to) {
-  if (!begin(Word::put_packets)) return;
+void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to, Source at) {
+  if (!begin(Word::put_packets, at)) return;
   const std::uint64_t use = uses(Region::packets);
   if (n * call.element() > geometry().packet_bytes)
-    return model_.find(Defect::stray, model_.text_of(me_) + " put_packets of " + std::to_string(n * call.element()) +
+    return model_.find(Defect::stray, model_.text_of(me_) + ", put_packets of " + std::to_string(n * call.element()) +
                                           " bytes, where only " + std::to_string(geometry().packet_bytes) + " fit");
   for_each(kAll, [&](int peer) {
     const std::size_t bytes = to == kAll || to == peer ? n * call.element() : 0;
@@ -279,8 +309,8 @@ char* ModelBlock::arrived(const Call& call, int peer, std::size_t bytes) {
   return touch(payload, bytes, false) ? payload : nullptr;
 }
 
-void ModelBlock::get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from) {
-  if (!begin(Word::get_packets)) return;
+void ModelBlock::get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from, Source at) {
+  if (!begin(Word::get_packets, at)) return;
   for_each(kAll, [&](int peer) {
     const std::size_t bytes = from == kAll || from == peer ? n * call.element() : 0;
     const char* const payload = arrived(call, peer, bytes);
@@ -290,8 +320,8 @@ void ModelBlock::get_packets(const Call& call, char* out, std::size_t n, std::si
   });
 }
 
-void ModelBlock::reduce_packets(const Call& call, char* out, const char* in, std::size_t n) {
-  if (!begin(Word::reduce_packets)) return;
+void ModelBlock::reduce_packets(const Call& call, char* out, const char* in, std::size_t n, Source at) {
+  if (!begin(Word::reduce_packets, at)) return;
   const std::size_t bytes = n * call.element();
   std::vector<const char*> sources(static_cast<std::size_t>(size()), in);
   bool right = touch(in, bytes, false);
@@ -307,8 +337,8 @@ void ModelBlock::reduce_packets(const Call& call, char* out, const char* in, std
   std::memcpy(out, result.data(), bytes);
 }
 
-void ModelBlock::wipe_packets() {
-  if (!begin(Word::wipe_packets)) return;
+void ModelBlock::wipe_packets(Source at) {
+  if (!begin(Word::wipe_packets, at)) return;
   for (std::uint64_t half = 0; half < 2; ++half) {
     for_each(kAll, [&](int peer) {
       std::uint64_t& tag = tag_in(packets(rank(), half, peer));
@@ -318,16 +348,16 @@ void ModelBlock::wipe_packets() {
   }
 }
 
-void ModelBlock::offer(Entry* slot, const Call& call, bool pulled) {
-  if (!begin(Word::offer) || !touch(slot, sizeof(Entry), true)) return;
+void ModelBlock::offer(Entry* slot, const Call& call, bool pulled, Source at) {
+  if (!begin(Word::offer, at) || !touch(slot, sizeof(Entry), true)) return;
   slot->description = call.description;
   slot->elements = call.count;
   slot->number = call.number;
   slot->in = pulled ? call.in_place : Place{};
 }
 
-Offer ModelBlock::accept(Entry* slot, const Call& call) {
-  if (!begin(Word::accept) || !touch(slot, sizeof(Entry), false)) return {};
+Offer ModelBlock::accept(Entry* slot, const Call& call, Source at) {
+  if (!begin(Word::accept, at) || !touch(slot, sizeof(Entry), false)) return {};
   if (slot->description != call.description || slot->elements != call.count) {
     fail("rank " + std::to_string(call.peer) + " sends another message");
     return {};
@@ -338,8 +368,8 @@ Offer ModelBlock::accept(Entry* slot, const Call& call) {
   return {source ? Memory::peer_mapped : Memory::failed, source};
 }
 
-void ModelBlock::sync() {
-  if (begin(Word::sync)) touched_.clear();
+void ModelBlock::sync(Source at) {
+  if (begin(Word::sync, at)) touched_.clear();
 }
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // The model's block: does what each word says, and tells the model which memory it touched and who heard of whom.
 #pragma once
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -10,26 +11,35 @@ namespace tutti {
 
 class ModelBlock : public Connections {
  public:
+  using Source = std::source_location;
+
   /// From inside the strand's fiber.
   ModelBlock(model::Model& model, model::Model::Strand& strand, const Team& team, int index, int count)
       : Connections(team, index, count), model_(model), me_(strand) {}
 
-  void copy(View to, const void* from, std::size_t bytes);
-  void reduce(View to, View from, std::size_t n, const Reduction& reduction);
-  Memory enter(const Call& call, Reach reach);
-  void leave();
-  void signal(Flags to, Count count);
-  void wait(Flags from, Count count);
-  void advance_sent(Flags to, Count count);
-  void advance_received(Flags from, Count count);
-  void advance_uses(Region region, Count count);
-  void put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to);
-  void get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from);
-  void reduce_packets(const Call& call, char* out, const char* in, std::size_t n);
-  void wipe_packets();
-  void offer(Entry* slot, const Call& call, bool pulled);
-  Offer accept(Entry* slot, const Call& call);
-  void sync();
+  // Each word knows where in its kernel it stands.
+  void copy(View to, const void* from, std::size_t bytes, Source at = Source::current());
+  void reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at = Source::current());
+  Memory enter(const Call& call, Reach reach, Source at = Source::current());
+  void leave(Source at = Source::current());
+  void signal(Flags to, Count count, Source at = Source::current());
+  void wait(Flags from, Count count, Source at = Source::current());
+  void advance_sent(Flags to, Count count, Source at = Source::current());
+  void advance_received(Flags from, Count count, Source at = Source::current());
+  void advance_uses(Region region, Count count, Source at = Source::current());
+  void put_packets(const Call& call, const char* in, std::size_t n, std::size_t stride, int to,
+                   Source at = Source::current());
+  void get_packets(const Call& call, char* out, std::size_t n, std::size_t stride, int from,
+                   Source at = Source::current());
+  void reduce_packets(const Call& call, char* out, const char* in, std::size_t n, Source at = Source::current());
+  void wipe_packets(Source at = Source::current());
+  void offer(Entry* slot, const Call& call, bool pulled, Source at = Source::current());
+  Offer accept(Entry* slot, const Call& call, Source at = Source::current());
+  void sync(Source at = Source::current());
+
+  // Lanes as Connections gives them, or another that a test wants.
+  char* lane_to(int peer, Lane lane, Count k, Source at = Source::current());
+  char* lane_from(int peer, Lane lane, Count k, Source at = Source::current());
 
   bool failed() const { return failed_; }
 
@@ -40,9 +50,12 @@ class ModelBlock : public Connections {
     bool write;
     std::uint32_t ordinal;
     model::Word word;
+    model::Line line;
   };
 
-  bool begin(model::Word word, Flags flags = data(kAll));
+  model::Verdict verdict_of(model::Word word, Source at, Flags flags, Count count, Lane lane) const;
+  bool begin(model::Word word, Source at);
+  bool begin(model::Word word, Source at, Flags flags, Count& count);
   template <class F>
   void for_each(int peer, F f);
   bool touch(const void* at, std::size_t bytes, bool write, bool remember = true);
@@ -56,7 +69,6 @@ class ModelBlock : public Connections {
 
   model::Model& model_;
   model::Model::Strand& me_;
-  model::Word word_ = model::Word::sync;
   std::vector<Touch> touched_;
   bool failed_ = false;
 };

@@ -36,8 +36,8 @@ void ModelRank::call(const std::vector<Op>& ops) {
     ++me.ordinal;
     for (const Op& op : ops) {
       me.kernel = op.name;
-      m.access(me, Word::caller, op.call.in, op.in_bytes, true);
-      m.access(me, Word::caller, op.call.out, op.out_bytes, true);
+      m.access(me, op.call.in, op.in_bytes, true);
+      m.access(me, op.call.out, op.out_bytes, true);
     }
   };
   std::uint64_t& ended = m.ended_[static_cast<std::size_t>(rank_)];
@@ -246,7 +246,8 @@ void Model::publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool t
   if (past.writer < 0) past.writer = me.number;
   const Strand& writer = strands_[static_cast<std::size_t>(past.writer)];
   if (writer.rank != me.rank || writer.block != me.block)
-    find(Defect::counts, text_of(me) + " sets a flag that " + text_of(writer) + " set before: a flag has one writer");
+    find(Defect::counts, text_of(me) + " sets a flag that " + who(past.latest) + " set before: a flag has one writer");
+  past.latest = mark_of(me, true);
   if (!tag && value <= *flag)
     find(Defect::counts, text_of(me) + " sets a flag from " + std::to_string(*flag) + " to " + std::to_string(value) +
                              ": counts only grow");
@@ -257,15 +258,22 @@ void Model::publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool t
   *flag = value;
 }
 
-bool Model::access(Strand& me, Word word, const void* at, std::size_t bytes, bool write) {
+Mark Model::mark_of(const Strand& me, bool write) {
+  return {.strand = me.number,
+          .time = me.clock.of(me.number),
+          .ordinal = me.ordinal,
+          .word = me.word,
+          .write = write,
+          .call = static_cast<std::uint32_t>(me.call),
+          .step = me.steps,
+          .kernel = me.kernel,
+          .line = me.line};
+}
+
+bool Model::access(Strand& me, const void* at, std::size_t bytes, bool write) {
   if (bytes == 0) return true;
   const auto begin = reinterpret_cast<std::uintptr_t>(at);
-  const Mark now{.strand = me.number,
-                 .time = me.clock.of(me.number),
-                 .ordinal = me.ordinal,
-                 .word = word,
-                 .write = write,
-                 .kernel = me.kernel};
+  const Mark now = mark_of(me, write);
   const Unit unit = unit_of(begin);
   if (begin + bytes > unit.end) {
     find(Defect::stray, text_of(now) + " " + std::to_string(bytes) + " bytes at " + text_of(begin, begin + bytes) +

@@ -37,16 +37,6 @@ struct Finding {
   std::string text;
 };
 
-/// A word about to run, as tests that leave one out see it.
-struct WordAt {
-  const char* kernel;
-  int rank;
-  int block;
-  Word word;
-  Flags flags;            ///< of signal, wait and advance; else data(kAll)
-  std::uint32_t ordinal;  ///< which word of the block's call, from 1
-};
-
 /// What one call of a rank cost, to be compared with Cost.
 struct Spent {
   int steps = 0;                         ///< the longest chain of messages of this call that ends at this rank
@@ -105,8 +95,13 @@ class Model {
 
   /// Sets the region's uses on every rank, as if so many calls had been made.
   void set_uses(Region region, std::uint64_t uses);
+  /// Asks `hook` what each word is to do.
+  void hook(std::function<Verdict(const WordAt&)> hook) { hook_ = std::move(hook); }
   /// Words for which `which` returns true do nothing.
-  void omit(std::function<bool(const WordAt&)> which) { omitted_ = std::move(which); }
+  void omit(std::function<bool(const WordAt&)> which) {
+    if (!which) return hook({});
+    hook([which = std::move(which)](const WordAt& at) { return Verdict{.nothing = which(at)}; });
+  }
 
   /// What the rank's call `call` (from 0) has cost by now. Where every rank makes the same calls, the numbers agree.
   Spent spent(std::size_t call, int rank) const;
@@ -137,6 +132,8 @@ class Model {
     int block = 0;
     const char* kernel = "";
     std::uint32_t ordinal = 0;
+    Word word = Word::caller;  // its latest, and where it stands
+    Line line;
     std::size_t call = 0;  // of its rank, from 0
     int steps = 0;         // the longest chain of messages of this call that it has heard the end of
     Clock clock;
@@ -153,6 +150,7 @@ class Model {
       Clock clock;
     };
     int writer = -1;
+    Mark latest;  // of its writer
     std::deque<Signal> signals;
   };
   /// One allocation.
@@ -184,7 +182,8 @@ class Model {
   bool await(Strand& me, const Wait& wait);
   void acquire(Strand& me, const Wait& wait);
   void publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool tag);
-  bool access(Strand& me, Word word, const void* at, std::size_t bytes, bool write);
+  bool access(Strand& me, const void* at, std::size_t bytes, bool write);
+  static Mark mark_of(const Strand& me, bool write);
   void move(const Strand& me, const void* at, std::size_t bytes, bool write);
   void find(Defect defect, std::string text);
   void fail(const std::string& text);
@@ -202,6 +201,7 @@ class Model {
   const Piece* piece_of(std::uintptr_t at) const;
   Unit unit_of(std::uintptr_t at) const;
   std::string text_of(const Strand& strand) const;
+  std::string who(const Mark& mark) const;
   std::string text_of(const Mark& mark) const;
   std::string text_of(std::uintptr_t begin, std::uintptr_t end) const;
   std::string text_of(const Wait& wait) const;
@@ -227,7 +227,7 @@ class Model {
   std::vector<std::uint64_t> ended_;  // [rank] blocks, for the program's wait
   std::unordered_map<const void*, Published> published_;
   Races races_;
-  std::function<bool(const WordAt&)> omitted_;
+  std::function<Verdict(const WordAt&)> hook_;
 
   std::uint64_t random_;
   int policy_;

@@ -2,12 +2,6 @@
 #include "kernels/model.hpp"
 
 namespace tutti::model {
-namespace {
-
-constexpr const char* kNames[kPurposes] = {"data", "credit", "enter", "leave", "p2p_data", "p2p_credit"};
-
-}  // namespace
-
 Model::Counts Model::counts_of(int rank) const {
   Counts counts;
   for (int b = 0; b < geometry().blocks; ++b) {
@@ -36,7 +30,7 @@ void Model::end_of_call(int rank, bool collective) {
         const std::uint64_t flag =
             purpose == Purpose::enter ? at.entry(peer, sent, rank)->count : at.flag(peer, purpose, rank)->count;
         if (flag != sent)
-          find(Defect::counts, std::string(kNames[p]) + " of block " + std::to_string(b) + " from rank " +
+          find(Defect::counts, std::string(name_of(purpose)) + " of block " + std::to_string(b) + " from rank " +
                                    std::to_string(rank) + " to rank " + std::to_string(peer) + ": " +
                                    std::to_string(sent) + " sent, the flag holds " + std::to_string(flag));
       }
@@ -78,8 +72,8 @@ void Model::compare(const std::vector<Counts>& ranks, bool with_messages, const 
           const auto purpose = static_cast<Purpose>(p);
           const bool message = purpose == Purpose::p2p_data || purpose == Purpose::p2p_credit;
           const auto name = [&] {
-            return std::string(kNames[p]) + " of block " + std::to_string(b) + " sent by rank " + std::to_string(from) +
-                   " and received by rank " + std::to_string(to);
+            return std::string(name_of(purpose)) + " of block " + std::to_string(b) + " sent by rank " +
+                   std::to_string(from) + " and received by rank " + std::to_string(to);
           };
           if (purpose == Purpose::enter)
             expect_equal(of(from).sent[at(b, p, from)], of(to).sent[at(b, p, to)], name);

@@ -95,20 +95,21 @@ Model::Unit Model::unit_of(std::uintptr_t at) const {
   return {at, at, "no slot", piece};  // flags and counts are no business of copies
 }
 
-std::string Model::text_of(const Strand& s) const {
-  if (s.block < 0) return "the program of rank " + std::to_string(s.rank);
-  return "rank " + std::to_string(s.rank) + " block " + std::to_string(s.block) + " in " + s.kernel + ", word " +
-         std::to_string(s.ordinal) + ",";
+std::string Model::text_of(const Strand& s) const { return who(mark_of(s, false)); }
+
+/// Who did it, in which word of which call.
+std::string Model::who(const Mark& mark) const {
+  const Strand& s = strands_[static_cast<std::size_t>(mark.strand)];
+  std::string text = s.block < 0 ? "the caller on rank " : "rank ";
+  text += std::to_string(s.rank);
+  if (s.block < 0) return text.append(", around its ").append(mark.kernel);
+  text.append(" block ").append(std::to_string(s.block)).append(" in ").append(mark.kernel);
+  text.append(", call ").append(std::to_string(mark.call)).append(", step ").append(std::to_string(mark.step));
+  text.append(", word ").append(std::to_string(mark.ordinal)).append(" (").append(name_of(mark.word));
+  return text.append(" at ").append(mark.line.text()).append(")");
 }
 
-std::string Model::text_of(const Mark& mark) const {
-  const Strand& s = strands_[static_cast<std::size_t>(mark.strand)];
-  const std::string who = "rank " + std::to_string(s.rank);
-  const char* const does = mark.write ? "writes" : "reads";
-  if (s.block < 0) return "the caller on " + who + ", around its " + mark.kernel + ", " + does;
-  return who + " block " + std::to_string(s.block) + " in " + mark.kernel + ", word " + std::to_string(mark.ordinal) +
-         " (" + name_of(mark.word) + "), " + does;
-}
+std::string Model::text_of(const Mark& mark) const { return who(mark).append(mark.write ? ", writes" : ", reads"); }
 
 std::string Model::text_of(std::uintptr_t begin, std::uintptr_t end) const {
   const Unit unit = unit_of(begin);

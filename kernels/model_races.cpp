@@ -16,15 +16,6 @@ void Clock::join(const Clock& other) {
   for (std::size_t i = 0; i < other.times_.size(); ++i) times_[i] = std::max(times_[i], other.times_[i]);
 }
 
-const char* name_of(Word word) {
-  constexpr const char* names[] = {"copy",         "reduce",      "enter",        "leave",
-                                   "signal",       "wait",        "advance_sent", "advance_received",
-                                   "advance_uses", "put_packets", "get_packets",  "reduce_packets",
-                                   "wipe_packets", "offer",       "accept",       "sync",
-                                   "caller"};
-  return names[static_cast<int>(word)];
-}
-
 /// Cuts the span that `at` falls into; returns `after`, the first that begins at `at` or later, or the new one.
 Races::Spans::iterator Races::cut(std::uintptr_t at, Spans::iterator after) {
   if (after != spans_.end() && after->first == at) return after;

@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "kernels/model_words.hpp"
+
 namespace tutti::model {
 
 /// How much of every strand's past somebody has heard of; strands beyond its end count 0.
@@ -22,29 +24,6 @@ class Clock {
   std::vector<std::uint32_t> times_;
 };
 
-/// The words of a block, for reports and for tests that leave one out. `caller` is the program's own use of its
-/// buffers, before and after a call.
-enum class Word : std::uint8_t {
-  copy,
-  reduce,
-  enter,
-  leave,
-  signal,
-  wait,
-  advance_sent,
-  advance_received,
-  advance_uses,
-  put_packets,
-  get_packets,
-  reduce_packets,
-  wipe_packets,
-  offer,
-  accept,
-  sync,
-  caller,
-};
-const char* name_of(Word word);
-
 /// One access: by the `ordinal`-th word of a strand's call, at the strand's `time`.
 struct Mark {
   int strand = -1;
@@ -52,7 +31,10 @@ struct Mark {
   std::uint32_t ordinal = 0;
   Word word = Word::caller;
   bool write = false;
+  std::uint32_t call = 0;
+  int step = 0;
   const char* kernel = "";
+  Line line;
 };
 
 /// The memory's history, exact to the byte.

@@ -30,29 +30,14 @@ std::string text_of(const Mutation& m) {
   return text.append(" ").append(purposes[static_cast<int>(m.purpose)]);
 }
 
-/// A block that may wait short, or share a lane.
-class MutantBlock : public ModelBlock {
- public:
-  MutantBlock(const ModelBlock& block, const Mutation& mutation, std::set<int>* lanes_used)
-      : ModelBlock(block), mutation_(mutation), lanes_used_(lanes_used) {}
-
-  void wait(Flags from, Count count) {
-    const bool is_short = has(Kind::waits_short) && from.purpose == mutation_.purpose;
-    ModelBlock::wait(from, count - (is_short ? 1 : 0));
-  }
-  char* lane_to(int peer, Lane lane, Count k) const { return ModelBlock::lane_to(peer, shared(lane), k); }
-  char* lane_from(int peer, Lane lane, Count k) const { return ModelBlock::lane_from(peer, shared(lane), k); }
-
- private:
-  bool has(Kind kind) const { return mutation_.kind == kind && mutation_.rank == rank(); }
-  Lane shared(Lane lane) const {
-    if (lanes_used_ && lane.index > 0) lanes_used_->insert(rank());
-    return has(Kind::shares_lane) ? Lane{0, lane.of} : lane;
-  }
-
-  Mutation mutation_;
-  std::set<int>* lanes_used_;
-};
+/// What the words of the rank are to do.
+Verdict verdict_of(const Mutation& m, const WordAt& at) {
+  if (at.rank != m.rank) return {};
+  const bool lane = at.word == Word::lane_to || at.word == Word::lane_from;
+  if (lane) return {.lane = m.kind == Kind::shares_lane ? 0 : -1};
+  const bool its = at.word == m.word && at.flags.purpose == m.purpose;
+  return {.nothing = its && m.kind == Kind::omits, .less = its && m.kind == Kind::waits_short ? 1 : 0};
+}
 
 struct Setting {
   Case c;
@@ -71,7 +56,7 @@ struct Seen {
 };
 
 /// A kernel's call, or, of a barrier, words whose order it alone ensures: each rank writes its cell, then reads all.
-void run_mutant(MutantBlock& block, Kernel kernel, const Call& call, const std::vector<char*>& cells) {
+void run_mutant(ModelBlock& block, Kernel kernel, const Call& call, const std::vector<char*>& cells) {
   if (shape_of(kernel) != Shape::nothing) return run_kernel(kernel, block, call);
   const auto at = [&](int rank) { return cells[static_cast<std::size_t>(rank)]; };
   block.copy(one(at(block.rank())), block.outbox(block.rank(), 0), kLine);
@@ -90,10 +75,11 @@ std::string said_of(const Setting& setting, const Mutation& mutation, std::uint6
   std::vector<char*> cells;
   for (int r = 0; r < setting.ranks; ++r) cells.push_back(model.segment(cells_segment, r));
   if (setting.tags_repeat) model.set_uses(Region::packets, (std::uint64_t{1} << 32) - 2);
-  model.omit([&](const WordAt& at) {
-    if (seen) seen->words.insert({at.rank, at.word, at.flags.purpose});
-    return mutation.kind == Kind::omits && at.rank == mutation.rank && at.word == mutation.word &&
-           at.flags.purpose == mutation.purpose;
+  model.hook([&](const WordAt& at) {
+    const bool lane = at.word == Word::lane_to || at.word == Word::lane_from;
+    if (seen && !lane) seen->words.insert({at.rank, at.word, at.flags.purpose});
+    if (seen && lane && at.lane.index > 0) seen->lanes.insert(at.rank);
+    return verdict_of(mutation, at);
   });
   std::string wrong;
   model.run([&](ModelRank& me) {
@@ -104,8 +90,7 @@ std::string said_of(const Setting& setting, const Mutation& mutation, std::uint6
       if (c.shape() == Shape::message && me.rank() == c.to) mine.kernel = Kernel::recv;
       Op op = buffers.prepare(mine, me.rank());
       op.body = [&, kernel = mine.kernel](ModelBlock& block, const Call& its) {
-        MutantBlock mutant(block, mutation, seen ? &seen->lanes : nullptr);
-        run_mutant(mutant, kernel, its, cells);
+        run_mutant(block, kernel, its, cells);
       };
       me.call({op});
       const std::string mismatch = buffers.wrong_in(mine, me.rank());
