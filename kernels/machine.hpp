@@ -2,7 +2,6 @@
 // nanoseconds, all rates in bytes per nanosecond (10^9 bytes per second).
 #pragma once
 #include <string>
-#include <vector>
 
 namespace tutti::timed {
 
@@ -11,14 +10,6 @@ enum class Wiring {
   switched,  ///< each rank has a port; any pair may use all of both its ports
   direct,    ///< each pair has a link of its own
   shared,    ///< one memory, or one bus, for all: CPUs, GPUs behind one bridge
-};
-
-/// Bytes per nanosecond that one block moves while all that a call touches fits `bytes`; beyond the last tier, that
-/// one's.
-struct Tier {
-  double bytes = 0;
-  double own_load = 0, own_store = 0;    ///< memory that only this rank has touched lately
-  double peer_load = 0, peer_store = 0;  ///< memory that a peer has
 };
 
 struct Machine {
@@ -45,9 +36,23 @@ struct Machine {
   double packet_block = 0;  ///< the same, of payload, by packets
   double packet_wire = 1;   ///< bytes that cross for each byte of payload by packets
 
-  int cores = 0;            ///< CPUs: that the ranks share, rank r on core r mod cores; 0: one for each block
-  double handover = 0;      ///< from one rank that waits to the next on its core
-  std::vector<Tier> tiers;  ///< CPUs: by ascending bytes
+  // CPUs: whatever a core loads and stores takes the time of where the lines are (kernels/timed_caches.hpp).
+  int cores = 0;             ///< that the ranks share, rank r on core r mod cores; 0: one for each rank
+  double handover = 0;       ///< from one rank that waits to the next on its core
+  double each_block = 0;     ///< for each block of a call that has several, beside `launch`
+  double core_cache = 0;     ///< bytes of a core's own caches
+  double last_cache = 0;     ///< bytes of a last-level cache
+  int last_caches = 1;       ///< core c has number c mod last_caches; 1: the cores are near each other
+  double own_load = 0;       ///< lines in the core's own caches
+  double own_store = 0;      ///< the same; no other core has them
+  double peer_load = 0;      ///< lines in another core's caches
+  double peer_store = 0;     ///< the same: that core loses them
+  double last_load = 0;      ///< lines in the last-level cache
+  double last_store = 0;     ///< the same
+  double memory_load = 0;    ///< lines in memory alone
+  double memory_store = 0;   ///< the same, through the caches
+  double stream_store = 0;   ///< past the caches
+  double streams_above = 0;  ///< bytes of all ranks' buffers above which stores into slots and to peers are streamed
 };
 
 }  // namespace tutti::timed
