@@ -1,0 +1,119 @@
+// Puts the page together.
+
+// What a collective is for; how it does it, the stories tell.
+const PROMISES = {
+  all_reduce: "Every rank ends with the sum of what all ranks had.",
+  reduce_scatter: "Each rank ends with its own chunk of the sum of what all ranks had.",
+  all_gather: "Every rank ends with the chunks of all ranks, side by side.",
+  broadcast: "Every rank ends with what the root had.",
+  reduce: "The root ends with the sum of what all ranks had.",
+  gather: "The root ends with the chunks of all ranks, side by side.",
+  scatter: "Each rank ends with its own chunk of what the root had.",
+  all_to_all: "Each rank ends with the chunks that all ranks had for it.",
+  barrier: "No rank goes on before all have come.",
+};
+
+const stories = JSON.parse(document.getElementById("data").textContent).map((data) => new Story(data));
+const end = Math.max(...stories.map((story) => story.end));
+const main = document.getElementById("stories");
+
+function describe() {
+  const [{ collective, ranks, root, machine }] = stories;
+  const name = collective.replaceAll("_", "-");
+  const by = stories.map((story) => story.title).join(" and ");
+  document.title = `${name} by ${by}, ${ranks} ranks · tutti`;
+  document.getElementById("title").textContent = `${name[0].toUpperCase()}${name.slice(1)} by ${by}`;
+  document.getElementById("promise").textContent =
+    (PROMISES[collective] ?? "") + (root >= 0 ? ` The root is rank ${root}.` : "");
+  document.getElementById("setting").textContent =
+    `${ranks} ranks on ${machine}. Times are virtual: predicted by running the kernel itself on a described machine, not measured.`;
+}
+
+function explainSigns() {
+  const n = Math.min(stories[0].ranks, 4);
+  const cell = svg("svg", { viewBox: "0 0 40 34", width: 40, height: 34 },
+    svg("g", { class: "cell hue2" }, svg("rect", { class: "fill", x: 1, y: 1, width: 38, height: 32, rx: 4 }),
+      svg("rect", { class: "frame", x: 1, y: 1, width: 38, height: 32, rx: 4 }),
+      svg("text", { class: "chunk", x: 5, y: 11 }, "c2"), svg("text", { class: "value", x: 20, y: 23 }, "5"),
+      ...Array.from({ length: n }, (_, i) =>
+        svg("rect", { class: i < 2 ? "segments" : "tracks", x: 4 + (i * 33) / n, y: 27, width: 33 / n - 1, height: 3.5 }))));
+  const arrow = (kind, ...more) =>
+    svg("svg", { viewBox: "0 0 40 22", width: 40, height: 22 },
+      svg("g", { class: `move ${kind} done` }, svg("path", { class: "leg onto there", d: "M3 11H34", pathLength: 1 }), ...more));
+  const plus = svg("g", { class: "plus", transform: "translate(17 11)" }, svg("circle", { r: 8 }),
+    svg("path", { d: "M-4 0h8M0 -4v8" }));
+  const bar = (kind) =>
+    svg("svg", { viewBox: "0 0 28 14", width: 28, height: 14 },
+      svg("rect", { class: `bar ${kind}`, x: 1, y: kind === "wait" ? 5 : 1, width: 26, height: kind === "wait" ? 4 : 12 }));
+  const sign = (picture, text) => html("li", {}, picture, html("span", {}, text));
+  document.getElementById("legend").append(
+    sign(cell, "a cell: its chunk (colour), its value, and below whose parts are in it"),
+    sign(arrow("copy"), "copies"),
+    sign(arrow("add", plus), "adds"),
+    sign(bar("transfer"), "transfer"),
+    sign(bar("reduce"), "reduce"),
+    sign(bar("wait"), "wait"),
+  );
+}
+
+function summarise() {
+  const checked = (counted, formula, text) =>
+    counted === formula ? `${text(counted)} ✓ as its formula says` : `${text(counted)}, its formula says ${text(formula)}`;
+  const rows = stories.map((story) =>
+    html("tr", {}, html("th", { scope: "row" }, story.title),
+      html("td", {}, checked(story.counted.steps, story.formula.steps, String)),
+      html("td", {}, checked(story.counted.bytes, story.formula.bytes, bytesText)),
+      html("td", {}, `${timeText(story.end)} (predicted)`),
+      html("td", { class: story.right ? "right" : "wrong" }, story.right ? "✓ right on every rank" : "✗ wrong")));
+  document.querySelector("#summary tbody").append(...rows);
+  if (stories.length < 2) return;
+  const [fastest, ...others] = [...stories].sort((a, b) => a.end - b.end);
+  const behind = others.map((story) => `${(story.end / fastest.end).toFixed(2)} times as long by ${story.title}`);
+  document.getElementById("verdict").textContent =
+    `At this size ${fastest.title} ends first, after ${timeText(fastest.end)} of virtual time; it takes ${behind.join(", ")}.`;
+}
+
+const player = new Player(stories, end, (t) => panels.forEach((panel) => panel.draw(t)));
+const panels = stories.map((story) => new Panel(story, end, (t) => player.seek(t)));
+main.append(...panels.map((panel) => panel.root));
+
+// Side by side if each then keeps its rows on one line, else one above the other.
+function layout() {
+  const wide = main.clientWidth, columns = Math.min(2, stories.length);
+  const least = Math.max(...panels.map((panel) => panel.ranks.leastWidth)) + 34;
+  main.classList.toggle("beside", columns > 1 && wide >= columns * Math.max(420, least));
+  for (const panel of panels) panel.layout(panel.root.querySelector(".ranks").clientWidth);
+  player.draw();
+}
+
+// Only when the head rests: a story that plays would talk without end.
+let announced;
+function announce() {
+  clearTimeout(announced);
+  announced = setTimeout(() => {
+    if (!player.playing) document.getElementById("announce").textContent = panels.map((panel) => panel.spoken).join(" ");
+  }, 400);
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+document.getElementById("theme").addEventListener("click", switchTheme);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "t" && !event.ctrlKey && !event.metaKey && !event.altKey) switchTheme();
+});
+document.addEventListener("keyup", announce);
+document.addEventListener("pointerup", announce);
+
+describe();
+explainSigns();
+summarise();
+layout();
+let laidOut = main.clientWidth;
+new ResizeObserver(() => {
+  if (main.clientWidth !== laidOut) layout();
+  laidOut = main.clientWidth;
+}).observe(main);
