@@ -82,7 +82,6 @@ class Reader {
     for (const Key& key : machine_keys()) read(key);
     if (m.is_gpu && m.wiring == Wiring::direct && m.pair <= 0)
       wrong("pair", "is missing: direct wiring needs the rate between two ranks");
-    if (!m.is_gpu) read_tiers();
     return std::move(result_);
   }
 
@@ -109,7 +108,6 @@ class Reader {
     std::set<std::string> names(std::begin(kTexts), std::end(kTexts));
     for (const Key& key : machine_keys())
       if (needed(key) != Needed::never) names.insert(key.name);
-    if (!result_.machine.is_gpu) names.insert("tiers");
     for (const std::string& name : names) known.append(known.empty() ? "" : ", ").append(name);
     for (const auto& [key, value] : json_.items())
       if (!names.contains(key))
@@ -165,30 +163,6 @@ class Reader {
     }
   }
 
-  void read_tiers() {
-    const auto found = json_.find("tiers");
-    if (found == json_.end() || !found->is_object())
-      wrong("tiers",
-            "is missing: give bytes, own_load, own_store, peer_load and peer_store, each with a list as value");
-    auto& tiers = result_.machine.tiers;
-    for (const auto& [key, ignored] : found->items())
-      if (std::none_of(tier_keys().begin(), tier_keys().end(), [&](const TierKey& each) { return key == each.name; }))
-        wrong("tiers." + key, "is no key: tiers have bytes, own_load, own_store, peer_load and peer_store");
-    for (const TierKey& key : tier_keys()) {
-      const std::string name = std::string("tiers.").append(key.name);
-      const auto entry = found->find(key.name);
-      if (entry == found->end()) wrong(name, "is missing");
-      const Json& list = value(name, *entry, key.unit);
-      if (!list.is_array() || list.empty()) wrong(name, "has a list of numbers as value, one for each tier");
-      if (key.member == &timed::Tier::bytes) tiers.resize(list.size());
-      if (list.size() != tiers.size())
-        wrong(name, fmt::format("has {} values, tiers.bytes has {}", list.size(), tiers.size()));
-      for (std::size_t i = 0; i < tiers.size(); ++i) tiers[i].*key.member = number(name, list[i], true);
-    }
-    for (std::size_t i = 1; i < tiers.size(); ++i)
-      if (tiers[i].bytes <= tiers[i - 1].bytes) wrong("tiers.bytes", "must ascend");
-  }
-
   std::string file_;
   Json json_;
   MachineFile result_;
@@ -218,12 +192,6 @@ std::string write_machine(const MachineFile& file) {
     else
       json[key.name] = figure(file, key.name, key.unit, m.*std::get<double Machine::*>(key.member));
   }
-  if (!m.is_gpu)
-    for (const TierKey& key : tier_keys()) {
-      Json list = Json::array();
-      for (const timed::Tier& tier : m.tiers) list.push_back(tier.*key.member);
-      json["tiers"][key.name] = figure(file, std::string("tiers.").append(key.name), key.unit, std::move(list));
-    }
   return json.dump(1) + "\n";
 }
 

@@ -16,7 +16,7 @@ struct MachineError : std::runtime_error {
 };
 
 /// A machine, and by key where its numbers come from: "data sheet: ...", "published: ..." (both with an address),
-/// "measured: ..." (with the date) or "estimate: ...". Those of the tiers are "tiers.bytes", "tiers.own_load", ...
+/// "measured: ..." (with the date) or "estimate: ...".
 struct MachineFile {
   timed::Machine machine;
   std::map<std::string, std::string> sources;

@@ -21,14 +21,7 @@ struct Key {
   Needed gpu, cpu;  ///< of a machine of GPUs, of CPUs
 };
 
-struct TierKey {
-  const char* name;
-  const char* unit;
-  double timed::Tier::*member;
-};
-
 /// In the order in which they are written.
 std::span<const Key> machine_keys();
-std::span<const TierKey> tier_keys();
 
 }  // namespace tutti::predict
