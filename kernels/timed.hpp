@@ -9,6 +9,9 @@
 #include "kernels/machine.hpp"
 #include "kernels/trace.hpp"
 
+namespace tutti {
+class TimedBlock;
+}
 namespace tutti::timed {
 
 /// A kernel that one rank launches.
@@ -16,8 +19,10 @@ struct Launch {
   Kernel kernel = Kernel::barrier;
   Call call;
   int blocks = 1;
+  std::function<void(TimedBlock&, const Call&)> body{};  ///< instead of the kernel's, if there is one
 };
 
+class Simulation;
 class World;
 
 /// One rank's program.
@@ -64,13 +69,14 @@ class World {
   /// what, if none can go on.
   void run(const std::function<void(Rank&)>& program);
 
-  /// Bytes of payload and of flags that crossed from one rank's port to another's.
+  /// Bytes of payload that crossed from one rank's memory to another's, whoever moved them.
+  double payload_bytes(int from, int to) const;
+  /// The same as they cross, with what packets carry beside their payload, and flags.
   double wire_bytes(int from, int to) const;
 
  private:
   friend class Rank;
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Simulation> simulation_;
 };
 
 }  // namespace tutti::timed

@@ -1,0 +1,17 @@
+// What words cost on CPUs that share memory.
+#pragma once
+#include "kernels/timed_costs.hpp"
+
+namespace tutti::timed {
+
+class CpuCosts : public Costs {
+ public:
+  using Costs::Costs;
+  Moved move(const Mover& mover, double now, std::span<const Part> from, std::span<const Part> to) override;
+  double signal(const Mover& mover, double now, double posted) override;
+  Moved put_packets(const Mover& mover, double now, double bytes, int to, std::span<double> seen) override;
+  double get_packets(const Mover& mover, double now, double bytes, int from, std::span<const double> seen,
+                     bool adds) override;
+};
+
+}  // namespace tutti::timed

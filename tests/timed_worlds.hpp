@@ -1,0 +1,93 @@
+// Worlds in virtual time, on machines that tests make up.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kernels/block_timed.hpp"
+#include "kernels/timed.hpp"
+#include "tests/kernel_cases.hpp"
+
+namespace tutti::timed {
+
+using namespace cases;
+
+/// A machine in which every number differs from every other, and none is 0.
+inline Machine plain_gpus(int ranks) {
+  Machine m;
+  m.name = "plain GPUs";
+  m.is_gpu = true;
+  m.ranks = ranks;
+  m.launch = 3000;
+  m.word = 70;
+  m.signal = 110;
+  m.wait = 30;
+  m.flag = 500;
+  m.fence = 310;
+  m.load = 900;
+  m.link = 400;
+  m.memory = 3000;
+  m.block = 40;
+  m.packet_block = 10;
+  m.packet_wire = 2;
+  return m;
+}
+
+inline Machine plain_cpus(int ranks, int cores = 0) {
+  Machine m;
+  m.name = "plain CPUs";
+  m.is_gpu = false;
+  m.ranks = ranks;
+  m.wiring = Wiring::shared;
+  m.launch = 50;
+  m.word = 12;
+  m.signal = 5;
+  m.each_flag = 7;
+  m.wait = 11;
+  m.flag = 90;
+  m.memory = 40;
+  m.cores = cores;
+  m.handover = 1500;
+  m.core_cache = 1 << 20;
+  m.last_cache = 16 << 20;
+  m.own_load = 60;
+  m.own_store = 55;
+  m.peer_load = 9;
+  m.peer_store = 8;
+  m.last_load = 20;
+  m.last_store = 18;
+  m.memory_load = 10;
+  m.memory_store = 7;
+  m.stream_store = 9;
+  m.streams_above = 1 << 22;
+  return m;
+}
+
+/// The case as one rank launches it: the receiver of a message receives.
+inline Launch launch_of(const Case& c, const Call& call, int rank) {
+  const bool receives = c.shape() == Shape::message && rank == c.to;
+  return {.kernel = receives ? Kernel::recv : c.kernel, .call = call, .blocks = c.blocks};
+}
+
+/// Whether the rank takes part.
+inline bool takes_part(const Case& c, int rank) {
+  return c.shape() != Shape::message || rank == c.root || rank == c.to;
+}
+
+/// Runs the cases one after the other with real data: what is wrong in the results, or nothing.
+inline std::string wrong_of(World& world, const std::vector<Case>& all, std::size_t bytes) {
+  CaseBuffers<World> buffers(world, bytes);
+  std::string wrong;
+  world.run([&](Rank& me) {
+    for (const Case& c : all) {
+      if (!takes_part(c, me.rank())) continue;
+      const Launch launch = launch_of(c, buffers.prepare(c, me.rank()).call, me.rank());
+      me.call({&launch, 1});
+      const std::string its = buffers.wrong_in(c, me.rank());
+      if (wrong.empty()) wrong = its;
+    }
+  });
+  return wrong;
+}
+
+}  // namespace tutti::timed
