@@ -18,16 +18,20 @@ const HUES = 8;
 // Beyond eight chunks hues come again, striped; the label tells them apart in any case.
 const chunkClass = (chunk) => (chunk < 0 ? "" : `hue${chunk % HUES}${chunk % (2 * HUES) >= HUES ? " striped" : ""}`);
 
-// A line from the edge of one box to the edge of another; boxes are {x, y, width, height}.
+// A line from the edge of one box to the edge of another, and its head; boxes are {x, y, width, height}.
 function route(from, to) {
-  const centre = (box) => ({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
-  const a = centre(from), b = centre(to);
-  if (Math.abs(a.y - b.y) < (from.height + to.height) / 4) {  // side by side: over the top
-    const top = Math.min(from.y, to.y), lift = Math.min(26, 8 + Math.abs(a.x - b.x) / 10);
-    return `M${a.x} ${from.y} C${a.x} ${top - lift} ${b.x} ${top - lift} ${b.x} ${to.y - 2}`;
+  const a = from.x + from.width / 2, b = to.x + to.width / 2;
+  const head = (y, up) => `M${b} ${y}l-4.5 ${up ? 8 : -8}h9z`;
+  if (Math.abs(from.y + from.height / 2 - to.y - to.height / 2) < Math.max(from.height, to.height) / 2) {
+    // Side by side: over the top.
+    const top = Math.min(from.y, to.y) - Math.min(24, 10 + Math.abs(a - b) / 12);
+    return { d: `M${a} ${from.y} C${a} ${top} ${b} ${top} ${b} ${to.y - 2}`, head: head(to.y - 1, false) };
   }
-  const down = b.y > a.y;
-  const begin = down ? from.y + from.height : from.y, end = down ? to.y - 2 : to.y + to.height + 2;
-  const bend = Math.max(12, Math.abs(end - begin) * 0.45) * (down ? 1 : -1);
-  return `M${a.x} ${begin} C${a.x} ${begin + bend} ${b.x} ${end - bend} ${b.x} ${end}`;
+  const up = to.y < from.y;
+  const begin = up ? from.y : from.y + from.height, end = up ? to.y + to.height : to.y;
+  const bend = Math.max(14, Math.abs(end - begin) * 0.5) * (up ? -1 : 1);
+  return {
+    d: `M${a} ${begin} C${a} ${begin + bend} ${b} ${end - bend} ${b} ${end + (up ? 3 : -3)}`,
+    head: head(end + (up ? 1 : -1), up),
+  };
 }

@@ -34,13 +34,14 @@ function explainSigns() {
   const cell = svg("svg", { viewBox: "0 0 40 34", width: 40, height: 34 },
     svg("g", { class: "cell hue2" }, svg("rect", { class: "fill", x: 1, y: 1, width: 38, height: 32, rx: 4 }),
       svg("rect", { class: "frame", x: 1, y: 1, width: 38, height: 32, rx: 4 }),
-      svg("text", { class: "chunk", x: 5, y: 11 }, "c2"), svg("text", { class: "value", x: 20, y: 23 }, "5"),
+      svg("text", { class: "chunk", x: 5, y: 11 }, "c2"), svg("text", { class: "value", x: 23, y: 23 }, "5"),
       ...Array.from({ length: n }, (_, i) =>
         svg("rect", { class: i < 2 ? "segments" : "tracks", x: 4 + (i * 33) / n, y: 27, width: 33 / n - 1, height: 3.5 }))));
   const arrow = (kind, ...more) =>
     svg("svg", { viewBox: "0 0 40 22", width: 40, height: 22 },
-      svg("g", { class: `move ${kind} done` }, svg("path", { class: "leg onto there", d: "M3 11H34", pathLength: 1 }), ...more));
-  const plus = svg("g", { class: "plus", transform: "translate(17 11)" }, svg("circle", { r: 8 }),
+      svg("g", { class: `move ${kind} done` }, svg("path", { class: "leg", d: "M2 11H34" }),
+        svg("path", { class: "head there", d: "M37 11l-8 -4.5v9z" }), ...more));
+  const plus = svg("g", { class: "plus", transform: "translate(15 11)" }, svg("circle", { r: 8 }),
     svg("path", { d: "M-4 0h8M0 -4v8" }));
   const bar = (kind) =>
     svg("svg", { viewBox: "0 0 28 14", width: 28, height: 14 },
@@ -53,6 +54,8 @@ function explainSigns() {
     sign(bar("transfer"), "transfer"),
     sign(bar("reduce"), "reduce"),
     sign(bar("wait"), "wait"),
+    sign(svg("svg", { viewBox: "0 0 28 14", width: 28, height: 14 }, svg("path", { class: "flag", d: "M2 1L26 13" })),
+      "a flag: one rank tells another to go on"),
   );
 }
 
@@ -80,9 +83,10 @@ main.append(...panels.map((panel) => panel.root));
 // Side by side if each then keeps its rows on one line, else one above the other.
 function layout() {
   const wide = main.clientWidth, columns = Math.min(2, stories.length);
+  if (wide === 0) return;  // not shown yet, or no longer
   const least = Math.max(...panels.map((panel) => panel.ranks.leastWidth)) + 34;
   main.classList.toggle("beside", columns > 1 && wide >= columns * Math.max(420, least));
-  for (const panel of panels) panel.layout(panel.root.querySelector(".ranks").clientWidth);
+  for (const panel of panels) panel.layout();
   player.draw();
 }
 

@@ -1,5 +1,7 @@
 // One algorithm: its picture, a caption in words, its timeline.
 
+const CAPTION_LEAST = 340;
+
 class Panel {
   constructor(story, end, seek) {
     this.story = story;
@@ -7,10 +9,11 @@ class Panel {
     const find = (selector) => this.root.querySelector(selector);
     this.state = find(".state");
     this.heading = find("h3");
+    this.sentence = find(".sentence");
     this.list = find("ol");
     this.told = find(".tell");
     find("h2").textContent = story.title;
-    find(".source").append(html("code", {}, `${story.kernel}`), ` in `, html("code", {}, story.file), `, ${story.memory}`);
+    find(".source").append(html("code", {}, story.kernel), " in ", html("code", {}, story.file), `, ${story.memory}`);
     this.root.setAttribute("aria-label", story.title);
     find(".ranks").setAttribute("aria-label", `Buffers of the ranks, ${story.title}`);
     find(".caption").setAttribute("aria-label", `What happens in this step, ${story.title}`);
@@ -20,8 +23,11 @@ class Panel {
     this.timeline = new Timeline(story, end, find(".timeline"), { seek, tell });
   }
 
-  layout(width) {
-    this.ranks.layout(width);
+  layout() {
+    const width = this.root.querySelector(".timeline").clientWidth;
+    const beside = width >= this.ranks.leastWidth + CAPTION_LEAST;
+    this.root.classList.toggle("caption-beside", beside);
+    this.ranks.layout(beside ? width - CAPTION_LEAST : width);
     this.timeline.layout(width);
   }
 
@@ -29,7 +35,7 @@ class Panel {
     this.ranks.draw(t);
     this.timeline.draw(t);
     const { story } = this;
-    const step = story.stepAt(t), steps = story.steps.length;
+    const step = story.stepAt(t);
     if (step !== this.shownStep) this.#showStep(step);
     this.shownStep = step;
     this.state.textContent = t >= story.end ? `done at ${timeText(story.end)}` : `takes ${timeText(story.end)}`;
@@ -38,39 +44,34 @@ class Panel {
       item.classList.toggle("now", action.begin < t && t < action.end);
       item.classList.toggle("past", t >= action.end);
     }
-    if (step >= 0 && step < steps) return;
-    this.heading.textContent = step < 0 ? "Before the call" : "After the last step";
   }
 
   #showStep(step) {
     const { story } = this;
     const now = story.steps[step];
     this.items = (now?.actions ?? []).map((action) => {
-      const item = html("li", { class: action.kind }, html("span", { class: "words" }, action.text), " ",
-        html("code", {}, action.source));
+      const item = html("li", { class: action.kind }, action.text.replace(" -> ", " → "), " ", html("code", {}, action.source));
+      item.addEventListener("pointerenter", () => this.ranks.moves.mark(action));
+      item.addEventListener("pointerleave", () => this.ranks.moves.mark(null));
       return { item, action };
     });
-    const said = this.items.length ? [] : [html("li", { class: "quiet" }, this.#quiet(step))];
-    this.list.replaceChildren(...said, ...this.items.map(({ item }) => item));
+    this.list.replaceChildren(...this.items.map(({ item }) => item));
+    this.heading.textContent =
+      now ? `Step ${step + 1} of ${story.steps.length}` : step < 0 ? "Before the call" : "After the last step";
+    this.sentence.textContent = now ? now.text : this.#outside(step);
     this.root.querySelector(".caption").scrollTop = 0;
-    if (!now) return;
-    const begin = step > 0 ? story.ends[step - 1] : 0;
-    this.heading.textContent = `Step ${step + 1} of ${story.steps.length}, to ${timeText(story.ends[step])}`;
-    this.heading.title = `from ${timeText(begin)}`;
   }
 
-  #quiet(step) {
-    if (step < 0) return "Each rank holds its own input. Play, or step forward.";
-    if (step >= this.story.steps.length)
-      return this.story.right
-        ? "Nothing moves any more: ranks tell each other that they are done. Every rank holds what it should."
-        : "Nothing moves any more. The result is wrong.";
-    return "No data moves: ranks set flags, and wait for those of others.";
+  #outside(step) {
+    const { story } = this;
+    if (step < 0) return `${story.values}. Play, or step forward.`;
+    return story.right ? "Nothing moves any more. Every rank holds what it should."
+                       : `Nothing moves any more. The result is wrong: ${story.wrong}`;
   }
 
   /// What a listener hears when the head stops.
   get spoken() {
     const texts = [...this.list.children].map((item) => item.firstChild.textContent);
-    return `${this.story.title}: ${this.heading.textContent}. ${texts.join(". ")}`;
+    return `${this.story.title}: ${this.heading.textContent}. ${this.sentence.textContent}. ${texts.join(". ")}`;
   }
 }

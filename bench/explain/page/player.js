@@ -111,9 +111,9 @@ class Player {
     const { t, end } = this;
     this.slider.value = t;
     this.slider.style.setProperty("--at", `${(100 * t) / end}%`);
-    const text = `${timeText(t, end)} of ${timeText(end)}`;
-    this.slider.setAttribute("aria-valuetext", text);
-    document.getElementById("clock").textContent = text;
+    const now = timeText(t, end), of = ` of ${timeText(end)}`;
+    this.slider.setAttribute("aria-valuetext", now + of);
+    document.getElementById("clock").replaceChildren(now, html("span", {}, of));
     this.show(t);
   }
 }

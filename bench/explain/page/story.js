@@ -1,8 +1,10 @@
 // A story as the page has it: what is in which cell at which time, and which step that is.
 
-const EMPTY = { value: 0, ranks: 0n, chunk: -1 };
+const EMPTY = { value: 0, ranks: 0n, index: -1, chunk: -1 };
 
-const cellOf = (data) => (data ? { value: data[0], ranks: BigInt("0x" + data[1]), chunk: data[2] } : EMPTY);
+// As page_data.cpp writes them: ranks are a mask in hexadecimal, an empty cell is 0.
+const cellOf = (data) =>
+  data ? { value: data[0], ranks: BigInt("0x" + data[1]), index: data[2], chunk: data[3] } : EMPTY;
 
 // Every cell of some ranges, as [row, cell] pairs in their order.
 const places = (ranges) =>
@@ -11,7 +13,16 @@ const places = (ranges) =>
 class Story {
   constructor(data) {
     Object.assign(this, data);
-    this.title = this.algorithm.replaceAll("_", " ");
+    this.title = this.algorithm.replaceAll("_", "-");
+    this.spans = data.spans.map(([kind, rank, block, begin, end, text, source]) =>
+      ({ kind, rank, block, begin, end, text: data.texts[text], source: data.texts[source] }));
+    this.steps = data.steps.map((step) => ({
+      ...step,
+      actions: step.actions.map(([kind, rank, block, begin, end, from, to, text, source]) =>
+        ({ kind, rank, block, begin, end, from, to, text, source: data.texts[source] })),
+      messages: step.messages.map(([purpose, from, to, block, sent, arrived]) =>
+        ({ purpose: data.texts[purpose], from, to, block, sent, arrived })),
+    }));
     this.writes = this.rows.map((row) => row.cells.map((cell) => [{ at: -1, step: -1, cell: cellOf(cell) }]));
     const now = this.rows.map((row) => row.cells.map(cellOf));
     this.steps.forEach((step, number) => this.#follow(step, number, now));
@@ -27,14 +38,15 @@ class Story {
     const left = new Map(step.changed.map(([row, cell, ...data]) => [`${row} ${cell}`, cellOf(data)]));
     const lastWriter = new Map();
     for (const action of step.actions) for (const at of places(action.to)) lastWriter.set(at.join(" "), action);
+    const begun = now.map((row) => [...row]);
     for (const action of step.actions) {
       const sources = action.from.map((range) => places([range]).map(([row, cell]) => now[row][cell]));
-      const sums = sources[0].map((_, i) => sources.map((source) => source[i]).reduce(added));
+      const sums = sources[0].map((_, i) => sources.map((source) => source[i]).reduce((a, b) => this.#joined(a, b)));
       action.got = [];
       action.to.forEach((range) =>
         places([range]).forEach(([row, cell], i) => {
           const isLast = lastWriter.get(`${row} ${cell}`) === action;
-          const got = isLast ? (left.get(`${row} ${cell}`) ?? now[row][cell]) : sums[i];
+          const got = isLast ? (left.get(`${row} ${cell}`) ?? begun[row][cell]) : sums[i];
           action.got.push(got);
           now[row][cell] = got;
           this.writes[row][cell].push({ at: action.end, step: number, cell: got });
@@ -42,6 +54,11 @@ class Story {
       );
     }
     for (const [row, cell, ...data] of step.changed) now[row][cell] = cellOf(data);
+  }
+
+  #joined(a, b) {
+    const value = { prod: a.value * b.value, min: Math.min(a.value, b.value), max: Math.max(a.value, b.value) }[this.op];
+    return { ...a, value: value ?? a.value + b.value, ranks: a.ranks | b.ranks };
   }
 
   // The last write to a cell at time t; the one before the call has step -1.
@@ -58,14 +75,6 @@ class Story {
     const found = this.ends.findIndex((end) => t <= end);
     return found < 0 ? this.steps.length : found;
   }
-
-  spansAt(t) {
-    return this.spans.filter(([, , , begin, end]) => begin <= t && t < end);
-  }
-}
-
-function added(a, b) {
-  return { value: a.value + b.value, ranks: a.ranks | b.ranks, chunk: a.chunk < 0 ? b.chunk : a.chunk };
 }
 
 function timeText(ns, unit = ns) {

@@ -8,7 +8,7 @@ class Timeline {
     Object.assign(this, { story, end, place, seek, tell });
     const keys = new Set();
     for (let rank = 0; rank < story.ranks; ++rank) keys.add(`${rank} 0`);
-    for (const [, rank, block] of story.spans) keys.add(`${rank} ${block}`);
+    for (const { rank, block } of story.spans) keys.add(`${rank} ${block}`);
     this.lanes = [...keys].map((key) => key.split(" ").map(Number)).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     this.blocks = this.lanes.some(([, block]) => block > 0);
     this.lane = 0;
@@ -20,11 +20,11 @@ class Timeline {
     this.wide = width - LANE_LABEL - 8;
     this.high = this.lanes.length > 16 ? 11 : this.lanes.length > 8 ? 14 : 18;
     const height = this.lanes.length * this.high + AXIS;
+    this.step = undefined;
     this.root = svg("svg", {
       width, height, viewBox: `0 0 ${width} ${height}`, class: "bars", tabindex: 0, role: "slider",
       "aria-label": `Timeline of ${story.title}`, "aria-valuemin": 0, "aria-valuemax": Math.round(story.end),
     });
-    this.#drawAxis(height);
     this.lanes.forEach(([rank, block], i) => {
       const y = i * this.high;
       if (block === 0 || this.high >= 14)
@@ -33,20 +33,22 @@ class Timeline {
       this.root.append(svg("rect", { class: "lane", x: this.left, y: y + 1, width: this.#x(story.end) - this.left,
                                      height: this.high - 2 }));
     });
+    this.#drawAxis(height);
     const rowOf = new Map(this.lanes.map(([rank, block], i) => [`${rank} ${block}`, i]));
-    for (const span of story.spans) {
-      const [kind, rank, block, begin, end] = span;
+    this.laneOf = (rank, block) => rowOf.get(`${rank} ${block}`) ?? rowOf.get(`${rank} 0`);
+    for (const { kind, rank, block, begin, end } of story.spans) {
       const inset = kind === "wait" ? this.high / 2 - 2 : 2;
       const bar = svg("rect", {
-        class: `bar ${kind}`, x: this.#x(begin), y: rowOf.get(`${rank} ${block}`) * this.high + inset,
+        class: `bar ${kind}`, x: this.#x(begin), y: this.laneOf(rank, block) * this.high + inset,
         width: Math.max(1, this.#x(end) - this.#x(begin)), height: this.high - 2 * inset,
       });
       this.root.append(bar);
     }
+    this.messages = svg("g", { class: "messages" });
     this.mark = svg("rect", { class: "lane-mark", x: 2, width: width - 4, height: this.high, rx: 3 });
     this.cursor = svg("g", { class: "cursor" }, svg("path", { d: `M0 0V${height - AXIS}` }),
       svg("path", { class: "grip", d: `M-6 ${height - AXIS + 9}h12v-5l-6 -6l-6 6z` }));
-    this.root.append(this.mark, this.cursor);
+    this.root.append(this.messages, this.mark, this.cursor);
     this.place.replaceChildren(this.root);
     this.#listen();
   }
@@ -107,15 +109,33 @@ class Timeline {
 
   tellLane(t) {
     const [rank, block] = this.lanes[this.lane];
-    const here = this.story.spans.filter(([, r, b, begin, end]) => r === rank && b === block && begin <= t && t < end);
-    const [kind, , , begin, end, text] = here.at(-1) ?? ["", 0, 0, 0, 0, t >= this.story.end ? "is done" : "does nothing"];
+    const here = this.story.spans.findLast(
+      (span) => span.rank === rank && span.block === block && span.begin <= t && t < span.end);
     const who = `rank ${rank}${this.blocks ? `, block ${block}` : ""}`;
-    this.tell(`${who}: ${text}` + (kind ? ` (${kind}, ${timeText(begin)} to ${timeText(end)})` : ` at ${timeText(t)}`));
+    if (here) {
+      const { kind, text, begin, end, source } = here;
+      const what = text.startsWith("rank") ? text : `${who} ${text}`;
+      this.tell(`${what} (${kind}, ${timeText(begin)} to ${timeText(end)}${source ? `, ${source}` : ""})`);
+    } else {
+      this.tell(`${who} ${t >= this.story.end ? "is done" : "is between two words"} at ${timeText(t)}`);
+    }
     this.mark.setAttribute("y", this.lane * this.high);
+  }
+
+  // The flags of a step, from who sets them to who sees them.
+  #showMessages(step) {
+    const lines = (this.story.steps[step]?.messages ?? []).map(({ purpose, from, to, block, sent, arrived }) => {
+      const y = (rank) => (this.laneOf(rank, block) + 0.5) * this.high;
+      return svg("path", { class: purpose, d: `M${this.#x(sent)} ${y(from)}L${this.#x(arrived)} ${y(to)}` });
+    });
+    this.messages.replaceChildren(...lines);
   }
 
   draw(t) {
     this.t = t;
+    const step = this.story.stepAt(t);
+    if (step !== this.step) this.#showMessages(step);
+    this.step = step;
     this.cursor.setAttribute("transform", `translate(${this.#x(t).toFixed(2)} 0)`);
     this.root.setAttribute("aria-valuenow", Math.round(t));
     this.root.setAttribute("aria-valuetext", timeText(t));

@@ -1,0 +1,110 @@
+// The arrows of a step: a copy is a line with a filled head; an addition gathers its terms, dashed, at a plus, and goes
+// on with a hollow head. What is on its way rides along as a small cell.
+
+// So many lines are drawn thin, and what rides along as dots.
+const CROWD = 40;
+
+class Moves {
+  constructor(ranks) {
+    this.ranks = ranks;
+    this.story = ranks.story;
+    this.root = svg("g", { "aria-hidden": "true" });
+    this.moves = [];
+    this.marked = null;
+  }
+
+  draw(t, step) {
+    if (step !== this.step) this.#show(step);
+    this.step = step;
+    for (const move of this.moves) this.#drawMove(move, t);
+  }
+
+  /// Lets one action stand out, or none.
+  mark(action) {
+    this.marked = action;
+    for (const move of this.moves) {
+      move.group.classList.toggle("marked", move.action === action);
+      move.group.classList.toggle("faded", action !== null && move.action !== action);
+    }
+  }
+
+  #show(step) {
+    for (const row of this.ranks.cells) for (const { coming } of row) coming.setAttribute("width", 0);
+    const ofRank = new Map();
+    this.moves = (this.story.steps[step]?.actions ?? []).map((action) => {
+      const nth = ofRank.get(action.rank) ?? 0;
+      if (action.kind === "add") ofRank.set(action.rank, nth + 1);
+      return this.#move(action, nth);
+    });
+    const legs = this.moves.reduce((sum, move) => sum + move.legs.length, 0);
+    this.root.setAttribute("class", legs > CROWD ? "crowd" : "");
+    this.root.replaceChildren(...this.moves.map((move) => move.group));
+  }
+
+  #move(action, nth) {
+    const { ranks } = this;
+    const group = svg("g", { class: `move ${action.kind}` });
+    const legs = [];
+    const count = action.to[0][2];
+    const addLeg = ({ d, head }, stage, stages, cell) => {
+      const into = stage === 0 && stages === 2;
+      const path = svg("path", { class: `leg ${into ? "into" : "onto"}`, d, pathLength: 1 });
+      const tip = svg("path", { class: "head", d: into ? "" : head });
+      const token = svg("g", { class: `token ${chunkClass(cell.chunk)}` },
+        svg("rect", { x: -14, y: -9, width: 28, height: 18, rx: 4 }),
+        svg("text", { y: 4 }, count > 1 ? `${count} c` : valueText(cell.value)));
+      group.append(path, tip, token);
+      legs.push({ path, tip, token, into, stage, stages });
+    };
+    const from = action.from.map((range) => ranks.boxOf(range)), to = action.to.map((range) => ranks.boxOf(range));
+    if (count > 1)
+      for (const { x, y, width, height } of [...from, ...to])
+        group.append(svg("rect", { class: "bracket", x: x - 2, y: y - 2, width: width + 4, height: height + 4, rx: 6 }));
+    if (action.kind === "add") {
+      const plus = this.#plusOf(action, from, to, nth);
+      from.forEach((box, i) => {
+        const [row, first] = action.from[i];
+        addLeg(route(box, plus), 0, 2, this.story.written(row, first, action.begin).cell);
+      });
+      to.forEach((box) => addLeg(route(plus, box), 1, 2, action.got[0]));
+      group.append(svg("g", { class: "plus", transform: `translate(${plus.x + 9} ${plus.y + 9})` },
+        svg("circle", { r: 9 }), svg("path", { d: "M-4.5 0h9M0 -4.5v9" })));
+    } else {
+      to.forEach((box) => addLeg(route(from[0], box), 0, 1, action.got[0]));
+    }
+    return { action, group, legs };
+  }
+
+  // Below the rank that adds, between where its terms come from and where the sum goes.
+  #plusOf(action, from, to, nth) {
+    const middle = (boxes) => boxes.reduce((sum, box) => sum + box.x + box.width / 2, 0) / boxes.length;
+    const x = (middle(from) + middle(to)) / 2 + nth * 24;
+    const y = this.ranks.bandTop(action.rank) + this.ranks.band + RANK_GAP / 2;
+    return { x: x - 9, y: y - 9, width: 18, height: 18 };
+  }
+
+  #drawMove({ action, group, legs }, t) {
+    const done = t >= action.end, running = !done && t > action.begin;
+    const part = done ? 1 : running ? (t - action.begin) / (action.end - action.begin) : 0;
+    group.classList.toggle("done", done);
+    group.classList.toggle("running", running);
+    for (const { path, tip, token, into, stage, stages } of legs) {
+      const own = Math.min(1, Math.max(0, part * stages - stage));
+      if (!into) path.style.strokeDashoffset = running ? 1 - own : 0;
+      tip.classList.toggle("there", own >= 1);
+      const flies = running && own > 0 && own < 1;
+      token.classList.toggle("flies", flies);
+      if (!flies) continue;
+      const at = path.getPointAtLength(own * path.getTotalLength());
+      token.setAttribute("transform", `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
+    }
+    for (const range of action.to)
+      places([range]).forEach(([row, cell], i) => {
+        const { coming, box } = this.ranks.cells[row][cell];
+        if (!running && coming.by !== action) return;
+        coming.by = running ? action : undefined;
+        coming.setAttribute("class", `coming ${chunkClass(action.got[i].chunk)}`);
+        coming.setAttribute("width", running ? (box.width * part).toFixed(1) : 0);
+      });
+  }
+}
