@@ -268,7 +268,18 @@ void TimedBlock::put_packets(const Call& call, const char* in, std::size_t n, st
   if (bytes > geometry().packet_bytes) fail("has no room for such packets", rank());
   sim_.scheduler.take_turn(me_);
   const double begin = me_.clock;
-  const timed::Moved moved = sim_.costs->put_packets(mover_, begin, static_cast<double>(bytes), to, sim_.seen);
+  const bool placed = sim_.costs->knows_places();
+  sim_.from.assign(placed ? static_cast<std::size_t>(size()) : 0, {});
+  sim_.to.assign(sim_.from.size(), {});
+  if (placed && bytes > 0)
+    for_each(kAll, [&](int peer) {
+      const auto p = static_cast<std::size_t>(peer);
+      if (to != kAll && to != peer) return;
+      sim_.from[p] = part(in + p * stride, bytes);
+      sim_.to[p] = part(payload_in(packets(peer, use, rank()), bytes), bytes);
+    });
+  const timed::Moved moved =
+      sim_.costs->put_packets(mover_, begin, static_cast<double>(bytes), to, sim_.from, sim_.to, sim_.seen);
   me_.clock = moved.end;
   const std::uint32_t fingerprint = packet_fingerprint(call);
   const bool real = sim_.backing == timed::Backing::real;
@@ -325,7 +336,17 @@ void TimedBlock::get_packets(const Call& call, char* out, std::size_t n, std::si
   const std::uint64_t use = uses(Region::packets);
   const std::size_t bytes = n * call.element();
   await_packets(call, from, at);
-  me_.clock = sim_.costs->get_packets(mover_, begin, static_cast<double>(bytes), from, sim_.seen, false);
+  sim_.from.assign(sim_.costs->knows_places() ? static_cast<std::size_t>(size()) : 0, {});
+  sim_.to.assign(sim_.from.size(), {});
+  if (!sim_.from.empty() && bytes > 0)
+    for_each(kAll, [&](int peer) {
+      const auto p = static_cast<std::size_t>(peer);
+      if (from != kAll && from != peer) return;
+      sim_.from[p] = part(payload_in(packets(rank(), use, peer), bytes), bytes);
+      sim_.to[p] = part(out + p * stride, bytes);
+    });
+  me_.clock =
+      sim_.costs->get_packets(mover_, begin, static_cast<double>(bytes), from, sim_.from, sim_.to, sim_.seen, false);
   Event* const event = record(Word::get_packets, begin, at, bytes);
   for_each(kAll, [&](int peer) {
     if (bytes == 0 || (from != kAll && from != peer)) return;
@@ -343,7 +364,16 @@ void TimedBlock::reduce_packets(const Call& call, char* out, const char* in, std
   const std::uint64_t use = uses(Region::packets);
   const std::size_t bytes = n * call.element();
   await_packets(call, kAll, at);
-  me_.clock = sim_.costs->get_packets(mover_, begin, static_cast<double>(bytes), kAll, sim_.seen, true);
+  sim_.from.assign(sim_.costs->knows_places() ? static_cast<std::size_t>(size()) : 0, {});
+  sim_.to.clear();
+  if (!sim_.from.empty() && bytes > 0) {
+    for (int peer = 0; peer < size(); ++peer)
+      sim_.from[static_cast<std::size_t>(peer)] =
+          part(peer == rank() ? in : payload_in(packets(rank(), use, peer), bytes), bytes);
+    sim_.to.push_back(part(out, bytes));
+  }
+  me_.clock =
+      sim_.costs->get_packets(mover_, begin, static_cast<double>(bytes), kAll, sim_.from, sim_.to, sim_.seen, true);
   const auto source = [&](int peer) -> const char* { return peer == rank() ? in : packets(rank(), use, peer); };
   Event* const event = record(Word::reduce_packets, begin, at, bytes);
   if (event && n > 0) {

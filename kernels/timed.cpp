@@ -81,7 +81,9 @@ void Simulation::call(int rank, std::span<const Launch> launches) {
   Pending& pending = pending_[r];
   pending = {};
   std::size_t number = 0;
-  const double begin = me.clock + costs->machine().launch;
+  int blocks = 0;
+  for (const Launch& launch : launches) blocks += launch.blocks;
+  const double begin = me.clock + costs->machine().launch + (blocks > 1 ? costs->machine().each_block * blocks : 0);
   for (const Launch& launch : launches) {
     for (int b = 0; b < launch.blocks; ++b) {
       Strand& strand = block_strand(rank, number++);
@@ -120,6 +122,14 @@ void Simulation::meet(int rank) {
     if (r != rank) scheduler.wake(program(r), meeting_);
   me.clock = std::exchange(meeting_, 0);
   scheduler.take_turn(me);
+}
+
+void Simulation::use(int rank, const void* at, std::size_t bytes, bool writes) {
+  if (bytes == 0) return;
+  Strand& me = program(rank);
+  scheduler.take_turn(me);
+  const Part part{at, places.owner(at), places.in_arena(at), static_cast<double>(bytes)};
+  me.clock = costs->use(rank, me.clock, part, writes);
 }
 
 Exchange& Simulation::exchange(Purpose purpose, int block, std::uint64_t number) {
@@ -190,6 +200,8 @@ void Simulation::deadlock() {
 }
 
 void Rank::call(std::span<const Launch> launches) { world_.simulation_->call(rank_, launches); }
+void Rank::read(const void* at, std::size_t bytes) { world_.simulation_->use(rank_, at, bytes, false); }
+void Rank::write(const void* at, std::size_t bytes) { world_.simulation_->use(rank_, at, bytes, true); }
 void Rank::meet() { world_.simulation_->meet(rank_); }
 double Rank::now() const { return world_.simulation_->now(rank_); }
 

@@ -19,6 +19,7 @@ struct Launch {
   Kernel kernel = Kernel::barrier;
   Call call;
   int blocks = 1;
+  double buffers = 0;  ///< CPUs: bytes of all ranks' buffers, by which the library chooses how to store
   std::function<void(TimedBlock&, const Call&)> body{};  ///< instead of the kernel's, if there is one
 };
 
@@ -34,6 +35,9 @@ class Rank {
   void call(std::span<const Launch> launches);
   /// Returns when every rank is here, all at the same time: a benchmark's barrier that costs nothing.
   void meet();
+  /// The program itself reads, or writes, `bytes` at `at`.
+  void read(const void* at, std::size_t bytes);
+  void write(const void* at, std::size_t bytes);
   double now() const;
 
  private:

@@ -12,7 +12,7 @@
 // - CPUs (timed_cpu.hpp): a word ends when its bytes have moved, flags are set and looked at one after the other, and
 //   ranks that share a core take turns: one goes on until it waits for what has not come, then the next begins.
 //
-// Not modelled: caches and coherence beyond the machine's tiers, translation of addresses, what else the machine does,
+// Not modelled: what a GPU's caches do, translation of addresses, what else the machine does,
 // clocks that change, and that neighbours on a switch may disturb one another.
 #pragma once
 #include <algorithm>
@@ -87,11 +87,20 @@ class Costs {
   virtual double signal(const Mover& mover, double now, double posted) = 0;
   /// Stores `bytes` in the packets of `to`, or of all; nothing in the others'. `seen`[p] becomes when rank p can see
   /// its.
-  virtual Moved put_packets(const Mover& mover, double now, double bytes, int to, std::span<double> seen) = 0;
+  /// `from` and `lines`: where it loads what rank p gets, and where it stores that; of this rank none.
+  virtual Moved put_packets(const Mover& mover, double now, double bytes, int to, std::span<const Part> from,
+                            std::span<const Part> lines, std::span<double> seen) = 0;
   /// When it has `bytes` of the packets of `from`, or of all, and knows that the others' are empty; `seen` as above. If
   /// `adds`, its own part comes to them.
-  virtual double get_packets(const Mover& mover, double now, double bytes, int from, std::span<const double> seen,
-                             bool adds) = 0;
+  virtual double get_packets(const Mover& mover, double now, double bytes, int from, std::span<const Part> lines,
+                             std::span<const Part> to, std::span<const double> seen, bool adds) = 0;
+  /// Whether packets are given their places; else `from`, `lines` and `to` are empty.
+  virtual bool knows_places() const { return false; }
+  /// When the rank's program, outside of calls, has read or written there itself.
+  virtual double use(int rank, double now, const Part& part, bool writes) {
+    (void)rank, (void)part, (void)writes;
+    return now;
+  }
 
   double each_flag() const { return machine_.each_flag; }
   /// From the store of a flag until its reader sees it.

@@ -46,7 +46,8 @@ double GpuCosts::signal(const Mover&, double now, double posted) {
   return posted > 0 ? std::max(issued, posted + machine_.fence) : issued;
 }
 
-Moved GpuCosts::put_packets(const Mover& mover, double now, double bytes, int to, std::span<double> seen) {
+Moved GpuCosts::put_packets(const Mover& mover, double now, double bytes, int to, std::span<const Part>,
+                            std::span<const Part>, std::span<double> seen) {
   const int ranks = static_cast<int>(seen.size());
   const double start = now + machine_.word;
   const double payload = to == kAll ? bytes * (ranks - 1) : to >= 0 ? bytes : 0;
@@ -63,8 +64,8 @@ Moved GpuCosts::put_packets(const Mover& mover, double now, double bytes, int to
   return moved;
 }
 
-double GpuCosts::get_packets(const Mover& mover, double now, double bytes, int from, std::span<const double> seen,
-                             bool adds) {
+double GpuCosts::get_packets(const Mover& mover, double now, double bytes, int from, std::span<const Part>,
+                             std::span<const Part>, std::span<const double> seen, bool adds) {
   const int ranks = static_cast<int>(seen.size());
   const double payload = from == kAll ? bytes * (ranks - 1) : from >= 0 ? bytes : 0;
   double end = now + machine_.word + taken(payload + (adds ? bytes : 0), machine_.packet_block);

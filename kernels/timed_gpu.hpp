@@ -9,9 +9,10 @@ class GpuCosts : public Costs {
   using Costs::Costs;
   Moved move(const Mover& mover, double now, std::span<const Part> from, std::span<const Part> to) override;
   double signal(const Mover& mover, double now, double posted) override;
-  Moved put_packets(const Mover& mover, double now, double bytes, int to, std::span<double> seen) override;
-  double get_packets(const Mover& mover, double now, double bytes, int from, std::span<const double> seen,
-                     bool adds) override;
+  Moved put_packets(const Mover& mover, double now, double bytes, int to, std::span<const Part> from,
+                    std::span<const Part> lines, std::span<double> seen) override;
+  double get_packets(const Mover& mover, double now, double bytes, int from, std::span<const Part> lines,
+                     std::span<const Part> to, std::span<const double> seen, bool adds) override;
 };
 
 }  // namespace tutti::timed

@@ -49,6 +49,7 @@ class Simulation {
   // What a rank's program does.
   void call(int rank, std::span<const Launch> launches);
   void meet(int rank);
+  void use(int rank, const void* at, std::size_t bytes, bool writes);
   double now(int rank) { return program(rank).clock; }
 
   int ranks() const { return places.layout().geometry.ranks; }
