@@ -1,0 +1,234 @@
+#include "bench/predict/predict_table.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "bench/predict/machine_keys.hpp"
+#include "kernels/connection.hpp"
+
+namespace tutti::predict {
+namespace {
+
+using bench::Case;
+using bench::Operation;
+
+// Three significant digits or more, at most ten characters.
+std::string figure(double value) {
+  return value >= 1000 ? fmt::format("{:.0f}", value)
+         : value >= 10 ? fmt::format("{:.1f}", value)
+         : value > 0   ? fmt::format("{:.2f}", value)
+                       : "0";
+}
+
+int widest(const bench::BenchArguments& arguments) {
+  std::size_t width = std::strlen("algorithm");
+  for (const Algorithm algorithm : arguments.algorithms) width = std::max(width, std::strlen(name_of(algorithm)));
+  return static_cast<int>(std::max(width, std::strlen("two_shot")));
+}
+
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string counted(int count, const char* one, const char* several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
+/// "2 from data sheets, 1 published, 9 estimates"
+std::string kinds_of_sources(const MachineFile& machine) {
+  int sheets = 0, published = 0, measured = 0, estimates = 0;
+  for (const auto& [key, source] : machine.sources) {
+    sheets += source.starts_with("data sheet");
+    published += source.starts_with("published");
+    measured += source.starts_with("measured");
+    estimates += source.starts_with("estimate");
+  }
+  std::string text;
+  const auto add = [&](int count, const std::string& what) {
+    if (count > 0) text.append(text.empty() ? "" : ", ").append(what);
+  };
+  add(sheets, fmt::format("{} from data sheets", sheets));
+  add(published, fmt::format("{} published", published));
+  add(measured, fmt::format("{} measured", measured));
+  add(estimates, counted(estimates, "estimate", "estimates"));
+  return text;
+}
+
+const char* link_of(const timed::Machine& machine) {
+  switch (machine.wiring) {
+    case timed::Wiring::switched: return "a rank's port to the switch, one way";
+    case timed::Wiring::direct: return "the link between two ranks, one way";
+    case timed::Wiring::shared: return "what all ranks share, their bytes together";
+  }
+  return "";
+}
+
+}  // namespace
+
+PredictTable::PredictTable(const PredictArguments& arguments, const MachineFile& machine, int ranks)
+    : arguments_(arguments), machine_(machine), ranks_(ranks), algorithm_width_(widest(arguments.calls)) {}
+
+std::string PredictTable::header() const {
+  const timed::Machine& m = machine_.machine;
+  std::string text = "# PREDICTED, not measured: tutti's kernels in virtual time on a described machine\n";
+  text += fmt::format("# {}: {}\n", m.name, m.about);
+  text += fmt::format("#   its numbers: {} (--sources lists them)\n", kinds_of_sources(machine_));
+  text += fmt::format(
+      "# {} ranks{}\n", ranks_,
+      ranks_ > m.ranks ? fmt::format(", as if the machine had so many; it has {}", m.ranks) : std::string());
+  if (ranks_ > kMaxRanks)
+    text += fmt::format("#   the library serves at most {} ranks: one call, the first, is predicted\n", kMaxRanks);
+  text +=
+      fmt::format("# time: {}, of the slowest rank\n",
+                  m.is_gpu ? "calls back to back on warm state, launches included, as nccl-tests takes it"
+                           : "a call from a barrier, up to 4 KiB without a root calls back to back, as bench takes it");
+  text += fmt::format("# wire: bytes of a call over the busiest link ({})\n", link_of(m));
+  text += "# limit: the time that the fewest possible bytes need on the links, as a part of the predicted time\n";
+  return text;
+}
+
+std::string PredictTable::opening(const Question& question) const {
+  const Case& c = question.c;
+  const char* note = c.is(Operation::send_recv) ? " (ping-pong between pairs of ranks: time of one way)"
+                     : c.spreads()              ? " (size: all ranks' parts together; count: of one rank)"
+                                                : "";
+  const std::string memory =
+      c.is(Operation::barrier) ? "" : fmt::format(", {} memory", bench::name_of(question.memory));
+  std::string text = fmt::format("#\n# {}{}{}\n", bench::name_of(c.operation), memory, note);
+  const auto titles = [&](const char* size, const char* count, const char* type, const char* op, const char* root,
+                          const char* algorithm, const char* blocks, const char* time, const char* algorithm_rate,
+                          const char* bus_rate, const char* wire, const char* limit, const char* mark) {
+    return trimmed(fmt::format("{:>10} {:>10} {:>4} {:>5} {:>4}  {:<{}} {:>6} {:>10} {:>7} {:>7} {:>10} {:>5}  {}",
+                               size, count, type, op, root, algorithm, algorithm_width_, blocks, time, algorithm_rate,
+                               bus_rate, wire, limit, mark));
+  };
+  text += titles("#     size", "count", "type", "redop", "root", "algorithm", "blocks", "time", "algbw", "busbw",
+                 "wire", "limit", "");
+  text += titles("#      (B)", "", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "(B)", "(%)", "");
+  return text;
+}
+
+std::string PredictTable::line(const Row& row) const {
+  const Case& c = row.question.c;
+  const bool typed = !c.is(Operation::barrier);
+  const bool known = row.refused.empty();
+  const Algorithm algorithm = known ? row.prediction.algorithm : row.question.algorithm;
+  std::string text =
+      fmt::format("{:>10} {:>10} {:>4} {:>5} {:>4}  {:<{}} ", c.bytes, c.count, typed ? name_of(c.type) : "none",
+                  c.reduces() ? name_of(c.op) : "none", c.rooted() ? c.root : -1, name_of(algorithm), algorithm_width_);
+  if (!known) return text + fmt::format("{:>6} {:>10}  {}\n", "-", "-", row.refused);
+  const Prediction& p = row.prediction;
+  std::string mark = row.fastest ? "best" : "";
+  if (row.chosen && arguments_.calls.algorithms.size() > 1) mark.append(mark.empty() ? "     auto" : " auto");
+  text += fmt::format("{:>6} {:>10} {:>7} {:>7} {:>10.0f} {:>5}  {}", p.blocks, figure(p.seconds * 1e6),
+                      figure(bench::algbw(c.bytes, p.seconds) / bench::kGB),
+                      figure(bench::busbw(c.operation, c.ranks, c.bytes, p.seconds) / bench::kGB), p.wire_bytes,
+                      p.limit > 0 ? fmt::format("{:.1f}", 100 * p.limit / p.seconds) : "-", mark);
+  return trimmed(text);
+}
+
+std::string PredictTable::lines(const Group& group) {
+  const Question& now = group.front().question;
+  const bool opens =
+      !last_ || last_->front().question.c.operation != now.c.operation || last_->front().question.memory != now.memory;
+  std::string text = opens ? opening(now) : group.size() > 1 ? "#\n" : "";
+  for (const Row& row : group) text += line(row);
+  last_ = &group;
+  return text;
+}
+
+std::string PredictTable::footer(const std::vector<Group>& groups) const {
+  // Neighbouring sizes of which the same is to be said make one line.
+  struct Said {
+    std::string what;
+    std::size_t first = 0, last = 0;
+    double most = 0;
+  };
+  std::string text;
+  const auto range = [](const Said& said) {
+    return said.first == said.last
+               ? bench::exact_size(said.first)
+               : fmt::format("{} to {}", bench::exact_size(said.first), bench::exact_size(said.last));
+  };
+  for (std::size_t begin = 0; begin < groups.size();) {
+    const Question& opening = groups[begin].front().question;
+    std::size_t end = begin;
+    while (end < groups.size() && groups[end].front().question.c.operation == opening.c.operation &&
+           groups[end].front().question.memory == opening.memory)
+      ++end;
+    std::vector<Said> chosen, better;
+    std::size_t compared = 0, best = 0;
+    for (std::size_t g = begin; g < end; ++g) {
+      const Row *automatic = nullptr, *fastest = nullptr;
+      for (const Row& row : groups[g]) {
+        if (row.chosen && !automatic) automatic = &row;
+        if (row.fastest) fastest = &row;
+      }
+      const auto say = [&](std::vector<Said>& list, const std::string& what, double gain) {
+        const std::size_t bytes = groups[g].front().question.c.bytes;
+        if (list.empty() || list.back().what != what || g == begin ||
+            list.back().last != groups[g - 1].front().question.c.bytes)
+          list.push_back({what, bytes, bytes, gain});
+        list.back().last = bytes;
+        list.back().most = std::max(list.back().most, gain);
+      };
+      if (!automatic) continue;
+      say(chosen, name_of(automatic->prediction.algorithm), 0);
+      if (!fastest) continue;
+      ++compared;
+      const double gain = 1 - fastest->prediction.seconds / automatic->prediction.seconds;
+      if (fastest == automatic || gain <= 0)
+        ++best;
+      else
+        say(better, name_of(fastest->prediction.algorithm), gain);
+    }
+    const std::string who = fmt::format("{}{}", bench::name_of(opening.c.operation),
+                                        arguments_.calls.memories.size() > 1 && !opening.c.is(Operation::barrier)
+                                            ? fmt::format(", {}", bench::name_of(opening.memory))
+                                            : "");
+    if (!chosen.empty()) {
+      text += fmt::format("# {}: auto runs", who);
+      for (const Said& said : chosen)
+        text += opening.c.is(Operation::barrier)
+                    ? fmt::format(" {}", said.what)
+                    : fmt::format("{} {} at {}", &said == &chosen.front() ? "" : ",", said.what, range(said));
+      if (compared > 0) text += fmt::format("; the fastest of these rows in {} of {}", best, compared);
+      text += "\n";
+    }
+    for (const Said& said : better)
+      text += fmt::format("#   {} would be faster at {}: {:.0f} % less time{}\n", said.what, range(said),
+                          100 * said.most, said.first == said.last ? "" : " at most");
+    begin = end;
+  }
+  return text.empty() ? "" : "#\n" + text;
+}
+
+std::string list_of_machines() {
+  std::string text;
+  std::size_t width = 0;
+  for (const std::string& name : shipped_machines()) width = std::max(width, name.size());
+  for (const std::string& name : shipped_machines()) {
+    const MachineFile file = machine_for(name);
+    text += fmt::format("{:<{}}  {}; numbers: {}\n", name, width, file.machine.about, kinds_of_sources(file));
+  }
+  return text;
+}
+
+std::string list_of_sources(const MachineFile& file) {
+  const timed::Machine& m = file.machine;
+  std::string text = fmt::format("{}: {}\n\n", m.name, m.about);
+  for (const Key& key : machine_keys()) {
+    const auto source = file.sources.find(key.name);
+    if (source == file.sources.end()) continue;
+    const auto* const whole = std::get_if<int timed::Machine::*>(&key.member);
+    const double value = whole ? m.**whole : m.*std::get<double timed::Machine::*>(key.member);
+    text += fmt::format("{:<14} {:>8} {:<14}  {}\n", key.name, fmt::format("{:.10g}", value), key.unit, source->second);
+  }
+  return text;
+}
+
+}  // namespace tutti::predict

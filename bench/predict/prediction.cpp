@@ -1,0 +1,119 @@
+#include "bench/predict/prediction.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "bench/predict/calls.hpp"
+#include "bench/predict/links.hpp"
+
+namespace tutti::predict {
+namespace {
+
+using timed::Machine;
+using timed::Rank;
+using timed::World;
+
+constexpr double kNanosecond = 1e-9;
+// From here on what a call finds warm is below a percent of it.
+constexpr double kLongCall = 300e3;
+// In worlds that the library serves; larger ones are for orders of magnitude, and cost more to run.
+constexpr int kWarmUps = 1, kTimed = 4;
+// As bench/race.cpp has it: calls of a few hundred nanoseconds cannot be timed alone.
+constexpr std::size_t kTimedTogether = 4096;
+
+/// One rank's part in the calls that are timed.
+class Stopwatch {
+ public:
+  /// `fresh`: the program rewrites its input before each call and reads its result after it.
+  Stopwatch(const Calls& calls, const World& world, Rank& rank, bool fresh)
+      : calls_(calls), world_(world), rank_(rank), fresh_(fresh) {}
+
+  /// The mean of so many calls from a barrier on, with all that the program does between them.
+  double together(int count) {
+    rank_.meet();
+    const double begin = rank_.now();
+    for (int i = 0; i < count; ++i) {
+      prepare();
+      call();
+      check();
+    }
+    return (rank_.now() - begin) / count;
+  }
+  /// The same, each from a barrier on and by itself.
+  double alone(int count) {
+    double sum = 0;
+    for (int i = 0; i < count; ++i) {
+      prepare();
+      rank_.meet();
+      const double begin = rank_.now();
+      call();
+      sum += rank_.now() - begin;
+      check();
+    }
+    return sum / count;
+  }
+  /// How long the slowest rank takes for one call by itself: the same on all.
+  double slowest() {
+    prepare();
+    rank_.meet();
+    const double begin = rank_.now();
+    call();
+    rank_.meet();
+    const double nanoseconds = rank_.now() - begin;
+    check();
+    return nanoseconds;
+  }
+  int count() const { return static_cast<int>(number_); }
+
+ private:
+  void prepare() {
+    if (fresh_) calls_.prepare(rank_);
+  }
+  void check() {
+    if (fresh_) calls_.check(rank_);
+  }
+  void call() {
+    ++number_;
+    for (const timed::Launch& launch : calls_.make(world_, rank_.rank(), number_)) rank_.call({&launch, 1});
+  }
+
+  const Calls& calls_;
+  const World& world_;
+  Rank& rank_;
+  bool fresh_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace
+
+Prediction predict(const Machine& described, const Question& question) {
+  Machine machine = described;
+  machine.ranks = question.c.ranks;
+  Calls calls(machine, question);
+  World world(machine, calls.geometry(), timed::Backing::none);
+  calls.allocate(world);
+  const bench::Case& c = question.c;
+  const bool together = machine.is_gpu || (c.bytes <= kTimedTogether && !c.rooted());
+  double nanoseconds = 0;
+  int count = 1;
+  world.run([&](Rank& rank) {
+    Stopwatch watch(calls, world, rank, !machine.is_gpu);
+    double mine = watch.slowest();
+    if (mine < kLongCall && c.ranks <= kMaxRanks) {
+      watch.alone(kWarmUps);
+      mine = together ? watch.together(kTimed) : watch.alone(kTimed);
+    }
+    nanoseconds = std::max(nanoseconds, mine);
+    count = watch.count();
+  });
+  Prediction prediction;
+  prediction.algorithm = calls.plan().algorithm;
+  prediction.blocks = calls.blocks();
+  prediction.seconds = nanoseconds * kNanosecond * c.time_scale();
+  prediction.wire_bytes = busiest_link(machine, world) / count;
+  prediction.limit = least_seconds(machine, c);
+  prediction.cost = calls.cost();
+  return prediction;
+}
+
+}  // namespace tutti::predict
