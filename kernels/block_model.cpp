@@ -68,9 +68,10 @@ bool ModelBlock::begin(Word word, Source at, Flags flags, Count& count) {
   me_.line = model::Line(at);
   ++me_.ordinal;
   model_.pause(me_);
-  const model::Verdict verdict = verdict_of(word, at, flags, count, {});
-  count -= verdict.less;
-  return !verdict.nothing;
+  verdict_ = verdict_of(word, at, flags, count, {});
+  begun_ = me_.clock.of(me_.number);
+  count -= verdict_.less;
+  return !verdict_.nothing;
 }
 
 bool ModelBlock::begin(Word word, Source at) {
@@ -170,6 +171,7 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
   const std::uint64_t number = ++sent_base({Purpose::enter, rank()});
   const auto header = [](Entry& entry) { return reinterpret_cast<char*>(&entry) + kTag; };
   for_each(kAll, [&](int peer) {
+    if (verdict_.silent) return;
     Entry& mine = *entry(peer, number, rank());
     if (!model_.access(me_, header(mine), sizeof(Entry) - kTag, true)) return;
     mine.description = call.description;
@@ -178,13 +180,13 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
     mine.in = call.in_place;
     mine.out = call.out_place;
     model_.pause(me_);
-    model_.publish(me_, &mine.count, number, false);
+    publish(&mine.count, number, false);
   });
 
   bool mapped = reachable(reach, call.in_place, call.out_place, rank(), call.peer);
   for_each(kAll, [&](int peer) {
     Entry& theirs = *entry(rank(), number, peer);
-    if (failed_ || !await(theirs.count, number, false, "enter", peer, number - 1)) return;
+    if (failed_ || (!verdict_.deaf && !await(theirs.count, number, false, "enter", peer, number - 1))) return;
     model_.access(me_, header(theirs), sizeof(Entry) - kTag, false);
     if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
       return fail("rank " + std::to_string(peer) + " has entered another call");
@@ -211,8 +213,8 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
 
 void ModelBlock::leave(Source at) {
   if (!begin(Word::leave, at)) return;
-  signal_now({Purpose::leave, kAll}, 1);
-  wait_now({Purpose::leave, kAll}, 1);
+  if (!verdict_.silent) signal_now({Purpose::leave, kAll}, 1);
+  if (!verdict_.deaf) wait_now({Purpose::leave, kAll}, 1);
   if (failed_) return;
   for_each(kAll, [&](int peer) {
     ++sent_base({Purpose::leave, peer});
@@ -231,7 +233,7 @@ void ModelBlock::signal_now(Flags to, Count count) {
   touched_.clear();
   for_each(to.peer, [&](int peer) {
     const std::uint64_t base = sent_base({to.purpose, peer});
-    model_.publish(me_, &flag(peer, to.purpose, rank())->count, base + static_cast<std::uint64_t>(count), false);
+    publish(&flag(peer, to.purpose, rank())->count, base + static_cast<std::uint64_t>(count), false);
   });
 }
 
@@ -254,6 +256,12 @@ bool ModelBlock::await(const std::uint64_t& flag, std::uint64_t wanted, bool tag
   }
   model_.acquire(me_, wait);
   return true;
+}
+
+void ModelBlock::publish(std::uint64_t* flag, std::uint64_t value, bool tag) {
+  model::Clock known = me_.clock;
+  if (verdict_.early) known.forget(me_.number, begun_ - 1);
+  model_.publish(me_, std::move(known), flag, value, tag);
 }
 
 void ModelBlock::fail(const std::string& why) {
@@ -291,7 +299,7 @@ void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n, st
     if (bytes) std::memcpy(payload, from, bytes);
     model_.pause(me_);
     touch(&tag_in(line), kTag, true);
-    model_.publish(me_, &tag_in(line), tag_of(call, use), true);
+    publish(&tag_in(line), tag_of(call, use), true);
   });
 }
 

@@ -65,11 +65,14 @@ class ModelBlock : public Connections {
   void wait_now(Flags from, Count count);
   bool await(const std::uint64_t& flag, std::uint64_t wanted, bool tag, const char* what, int peer, std::uint64_t base);
   char* arrived(const Call& call, int peer, std::size_t bytes);
+  void publish(std::uint64_t* flag, std::uint64_t value, bool tag);
   void fail(const std::string& why);
 
   model::Model& model_;
   model::Model::Strand& me_;
   std::vector<Touch> touched_;
+  model::Verdict verdict_;   // on the word that runs
+  std::uint32_t begun_ = 0;  // when it began
   bool failed_ = false;
 };
 

@@ -241,7 +241,7 @@ void Model::acquire(Strand& me, const Wait& wait) {
   if (wait.wanted > wait.base) me.steps = std::max(me.steps, first->steps + 1);
 }
 
-void Model::publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool tag) {
+void Model::publish(Strand& me, Clock known, std::uint64_t* flag, std::uint64_t value, bool tag) {
   Published& past = published_[flag];
   if (past.writer < 0) past.writer = me.number;
   const Strand& writer = strands_[static_cast<std::size_t>(past.writer)];
@@ -253,7 +253,7 @@ void Model::publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool t
                              ": counts only grow");
   if (tag) past.signals.clear();  // nobody waits for older ones
   if (past.signals.size() == kSignals) past.signals.pop_front();
-  past.signals.push_back({tag ? static_cast<std::uint32_t>(value) : value, me.steps, me.clock});
+  past.signals.push_back({tag ? static_cast<std::uint32_t>(value) : value, me.steps, std::move(known)});
   me.clock.tick(me.number);
   *flag = value;
 }

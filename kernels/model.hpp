@@ -181,7 +181,8 @@ class Model {
   void pause(Strand& me);
   bool await(Strand& me, const Wait& wait);
   void acquire(Strand& me, const Wait& wait);
-  void publish(Strand& me, std::uint64_t* flag, std::uint64_t value, bool tag);
+  /// `known`: what the signal vouches for.
+  void publish(Strand& me, Clock known, std::uint64_t* flag, std::uint64_t value, bool tag);
   bool access(Strand& me, const void* at, std::size_t bytes, bool write);
   static Mark mark_of(const Strand& me, bool write);
   void move(const Strand& me, const void* at, std::size_t bytes, bool write);

@@ -11,6 +11,8 @@ void Clock::tick(int strand) {
   ++times_[i];
 }
 
+void Clock::forget(int strand, std::uint32_t time) { times_[static_cast<std::size_t>(strand)] = time; }
+
 void Clock::join(const Clock& other) {
   if (times_.size() < other.times_.size()) times_.resize(other.times_.size());
   for (std::size_t i = 0; i < other.times_.size(); ++i) times_[i] = std::max(times_[i], other.times_[i]);

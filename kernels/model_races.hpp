@@ -18,6 +18,8 @@ class Clock {
     return i < times_.size() ? times_[i] : 0;
   }
   void tick(int strand);
+  /// What the strand did after `time`.
+  void forget(int strand, std::uint32_t time);
   void join(const Clock& other);
 
  private:

@@ -66,6 +66,9 @@ struct Verdict {
   bool nothing = false;  ///< be left out; not for lanes
   Count less = 0;        ///< signal, wait for, or advance by, so many signals fewer
   int lane = -1;         ///< of lane_to and lane_from: take this one instead
+  bool silent = false;   ///< of enter and leave: tell nobody
+  bool deaf = false;     ///< of enter and leave: wait for nobody
+  bool early = false;    ///< of what tells others: vouch for nothing that the block did since it told somebody last
 };
 
 }  // namespace tutti::model
