@@ -48,7 +48,7 @@ std::vector<char> reduced(const std::vector<const char*>& sources, std::size_t n
 model::Verdict ModelBlock::verdict_of(Word word, Source at, Flags flags, Count count, Lane lane) const {
   if (!model_.hook_) return {};
   return model_.hook_({.kernel = me_.kernel,
-                       .communicator = 0,
+                       .communicator = me_.communicator->number(),
                        .rank = rank(),
                        .block = index(),
                        .call = me_.call,
@@ -67,7 +67,7 @@ bool ModelBlock::begin(Word word, Source at, Flags flags, Count& count) {
   me_.word = word;
   me_.line = model::Line(at);
   ++me_.ordinal;
-  model_.pause(me_);
+  model_.pause();
   verdict_ = verdict_of(word, at, flags, count, {});
   begun_ = me_.clock.of(me_.number);
   count -= verdict_.less;
@@ -97,7 +97,7 @@ void ModelBlock::for_each(int peer, F f) {
   if (others == 0) return;
   const auto first = static_cast<int>(model_.random(others));
   for (int i = 0; i < size() - 1; ++i) {
-    if (i > 0) model_.pause(me_);
+    if (i > 0) model_.pause();
     f((rank() + 1 + (first + i) % (size() - 1)) % size());
   }
 }
@@ -110,11 +110,11 @@ bool ModelBlock::touch(const void* at, std::size_t bytes, bool write, bool remem
     if (t.ordinal == me_.ordinal || t.begin >= end || begin >= t.end || !(t.write || write)) continue;
     model_.find(Defect::missing_sync, model_.text_of(me_) + (write ? ", writes " : ", reads ") +
                                           model_.text_of(begin, end) + " after word " + std::to_string(t.ordinal) +
-                                          " (" + model::name_of(t.word) + " at " + t.line.text() + ")," +
+                                          " (" + model::name_of(t.word) + " at " + t.line.text() + ")" +
                                           (t.write ? ", wrote" : ", read") + " it, with no barrier in between");
   }
   if (remember) touched_.push_back({begin, end, write, me_.ordinal, me_.word, me_.line});
-  return model_.access(me_, at, bytes, write);
+  return model_.access(me_, at, bytes, write ? model::Model::Access::write : model::Model::Access::read);
 }
 
 /// An access to what the call is there to move.
@@ -139,7 +139,7 @@ void ModelBlock::copy(View to, const void* from, std::size_t bytes, Source at) {
   if (!right) return;
   const std::vector<char> data(source, source + bytes);
   for (int i = 0; i < to.count; ++i) {
-    if (i > 0) model_.pause(me_);
+    if (i > 0) model_.pause();
     std::memcpy(to.at(i), data.data(), bytes);
   }
 }
@@ -160,7 +160,7 @@ void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& redu
   if (!right) return;
   const std::vector<char> result = reduced(sources, n, reduction);
   for (int i = 0; i < to.count; ++i) {
-    if (i > 0) model_.pause(me_);
+    if (i > 0) model_.pause();
     std::memcpy(to.at(i), result.data(), bytes);
   }
 }
@@ -173,13 +173,13 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
   for_each(kAll, [&](int peer) {
     if (verdict_.silent) return;
     Entry& mine = *entry(peer, number, rank());
-    if (!model_.access(me_, header(mine), sizeof(Entry) - kTag, true)) return;
+    if (!model_.access(me_, header(mine), sizeof(Entry) - kTag, model::Model::Access::write)) return;
     mine.description = call.description;
     mine.elements = call.count;
     mine.number = call.number;
     mine.in = call.in_place;
     mine.out = call.out_place;
-    model_.pause(me_);
+    model_.pause();
     publish(&mine.count, number, false);
   });
 
@@ -187,7 +187,7 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
   for_each(kAll, [&](int peer) {
     Entry& theirs = *entry(rank(), number, peer);
     if (failed_ || (!verdict_.deaf && !await(theirs.count, number, false, "enter", peer, number - 1))) return;
-    model_.access(me_, header(theirs), sizeof(Entry) - kTag, false);
+    model_.access(me_, header(theirs), sizeof(Entry) - kTag, model::Model::Access::read);
     if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
       return fail("rank " + std::to_string(peer) + " has entered another call");
     mapped &= reachable(reach, theirs.in, theirs.out, peer, call.peer);
@@ -249,7 +249,7 @@ void ModelBlock::wait_now(Flags from, Count count) {
 
 bool ModelBlock::await(const std::uint64_t& flag, std::uint64_t wanted, bool tag, const char* what, int peer,
                        std::uint64_t base) {
-  const model::Model::Wait wait{.flag = &flag, .wanted = wanted, .tag = tag, .what = what, .peer = peer, .base = base};
+  const model::Wait wait{.flag = &flag, .wanted = wanted, .tag = tag, .what = what, .peer = peer, .base = base};
   if (!model_.await(me_, wait)) {
     fail(std::string("waited in vain for ") + what + " from rank " + std::to_string(peer));
     return false;
@@ -259,9 +259,10 @@ bool ModelBlock::await(const std::uint64_t& flag, std::uint64_t wanted, bool tag
 }
 
 void ModelBlock::publish(std::uint64_t* flag, std::uint64_t value, bool tag) {
+  if (!verdict_.early) return model_.publish(me_, me_.clock, flag, value, tag);
   model::Clock known = me_.clock;
-  if (verdict_.early) known.forget(me_.number, begun_ - 1);
-  model_.publish(me_, std::move(known), flag, value, tag);
+  known.forget(me_.number, begun_ - 1);
+  model_.publish(me_, known, flag, value, tag);
 }
 
 void ModelBlock::fail(const std::string& why) {
@@ -297,7 +298,7 @@ void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n, st
     char* const payload = payload_in(line, bytes);
     if (!touch(from, bytes, false, false) || !touch_payload(payload, bytes, true)) return;
     if (bytes) std::memcpy(payload, from, bytes);
-    model_.pause(me_);
+    model_.pause();
     touch(&tag_in(line), kTag, true);
     publish(&tag_in(line), tag_of(call, use), true);
   });

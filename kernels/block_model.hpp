@@ -14,7 +14,7 @@ class ModelBlock : public Connections {
   using Source = std::source_location;
 
   /// From inside the strand's fiber.
-  ModelBlock(model::Model& model, model::Model::Strand& strand, const Team& team, int index, int count)
+  ModelBlock(model::Model& model, model::Strand& strand, const Team& team, int index, int count)
       : Connections(team, index, count), model_(model), me_(strand) {}
 
   // Each word knows where in its kernel it stands.
@@ -69,7 +69,7 @@ class ModelBlock : public Connections {
   void fail(const std::string& why);
 
   model::Model& model_;
-  model::Model::Strand& me_;
+  model::Strand& me_;
   std::vector<Touch> touched_;
   model::Verdict verdict_;   // on the word that runs
   std::uint32_t begun_ = 0;  // when it began

@@ -2,7 +2,7 @@
 #include "kernels/model.hpp"
 
 namespace tutti::model {
-Model::Counts Model::counts_of(int rank) const {
+Communicator::Counts Communicator::counts_of(int rank) const {
   Counts counts;
   for (int b = 0; b < geometry().blocks; ++b) {
     const Connections at(team(rank), b, 1);
@@ -17,8 +17,8 @@ Model::Counts Model::counts_of(int rank) const {
   return counts;
 }
 
-void Model::end_of_call(int rank, bool collective) {
-  if (!failures_.empty()) return;
+void Communicator::end_of_call(int rank, bool collective) {
+  if (!model_.failures_.empty()) return;
   for (int b = 0; b < geometry().blocks; ++b) {
     const Connections at(team(rank), b, 1);
     for (int p = 0; p < kPurposes; ++p) {
@@ -30,40 +30,42 @@ void Model::end_of_call(int rank, bool collective) {
         const std::uint64_t flag =
             purpose == Purpose::enter ? at.entry(peer, sent, rank)->count : at.flag(peer, purpose, rank)->count;
         if (flag != sent)
-          find(Defect::counts, std::string(name_of(purpose)) + " of block " + std::to_string(b) + " from rank " +
-                                   std::to_string(rank) + " to rank " + std::to_string(peer) + ": " +
-                                   std::to_string(sent) + " sent, the flag holds " + std::to_string(flag));
+          model_.find(Defect::counts, std::string(name_of(purpose)) + " of block " + std::to_string(b) + " from rank " +
+                                          std::to_string(rank) + " to rank " + std::to_string(peer) + ": " +
+                                          std::to_string(sent) + " sent, the flag holds " + std::to_string(flag));
       }
     }
   }
   if (!collective) return;
-  calls_[static_cast<std::size_t>(rank)].push_back(counts_of(rank));
-  for (const auto& of_rank : calls_)
-    if (of_rank.empty()) return;
+  calls_[static_cast<std::size_t>(rank)].ends.push_back(counts_of(rank));
+  for (const Calls& of_rank : calls_)
+    if (of_rank.ends.empty()) return;
   std::vector<Counts> ranks;
-  for (auto& of_rank : calls_) {
-    ranks.push_back(std::move(of_rank.front()));
-    of_rank.pop_front();
+  for (Calls& of_rank : calls_) {
+    ranks.push_back(std::move(of_rank.ends.front()));
+    of_rank.ends.pop_front();
   }
-  compare(ranks, false, "after collective call " + std::to_string(compared_++));
+  std::string when = "after collective call ";
+  compare(ranks, false, named(when.append(std::to_string(compared_++))));
 }
 
-void Model::end_of_run() {
-  if (!failures_.empty()) return;
+void Communicator::end_of_run() {
+  if (!model_.failures_.empty()) return;
   std::vector<Counts> ranks;
   for (int r = 0; r < geometry().ranks; ++r) ranks.push_back(counts_of(r));
-  compare(ranks, true, "at the end");
+  compare(ranks, true, named("at the end"));
 }
 
 /// `with_messages`: send and recv too, which ranks call at different points of their programs.
-void Model::compare(const std::vector<Counts>& ranks, bool with_messages, const std::string& when) {
+void Communicator::compare(const std::vector<Counts>& ranks, bool with_messages, const std::string& when) {
   const int n = geometry().ranks;
   const auto at = [&](int block, int purpose, int peer) {
     return static_cast<std::size_t>((block * kPurposes + purpose) * n + peer);
   };
   const auto of = [&](int rank) -> const Counts& { return ranks[static_cast<std::size_t>(rank)]; };
   const auto expect_equal = [&](std::uint64_t a, std::uint64_t b, const auto& name) {
-    if (a != b) find(Defect::counts, when + ", " + name() + ": " + std::to_string(a) + " and " + std::to_string(b));
+    if (a != b)
+      model_.find(Defect::counts, when + ", " + name() + ": " + std::to_string(a) + " and " + std::to_string(b));
   };
   for (int b = 0; b < geometry().blocks; ++b) {
     for (int from = 0; from < n; ++from) {

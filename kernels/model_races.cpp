@@ -1,9 +1,17 @@
 #include "kernels/model_races.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace tutti::model {
+namespace {
+
+using Kind = Conflict::Kind;
+
+bool ordered(const Mark& earlier, const Mark& now, const Clock& known) {
+  return earlier.strand < 0 || earlier.strand == now.strand || earlier.time <= known.of(earlier.strand);
+}
+
+}  // namespace
 
 void Clock::tick(int strand) {
   const auto i = static_cast<std::size_t>(strand);
@@ -11,66 +19,83 @@ void Clock::tick(int strand) {
   ++times_[i];
 }
 
-void Clock::forget(int strand, std::uint32_t time) { times_[static_cast<std::size_t>(strand)] = time; }
-
 void Clock::join(const Clock& other) {
   if (times_.size() < other.times_.size()) times_.resize(other.times_.size());
   for (std::size_t i = 0; i < other.times_.size(); ++i) times_[i] = std::max(times_[i], other.times_[i]);
 }
 
-/// Cuts the span that `at` falls into; returns `after`, the first that begins at `at` or later, or the new one.
-Races::Spans::iterator Races::cut(std::uintptr_t at, Spans::iterator after) {
-  if (after != spans_.end() && after->first == at) return after;
-  if (after == spans_.begin()) return after;
-  const auto before = std::prev(after);
-  if (before->second.end <= at) return after;
-  const auto second = spans_.emplace_hint(after, at, before->second);
-  before->second.end = at;
-  return second;
+void Clock::forget(int strand, std::uint32_t time) { times_[static_cast<std::size_t>(strand)] = time; }
+
+/// Cuts the span that `at` falls into; which is the first that begins at `at` or later.
+std::size_t History::cut(std::uintptr_t at) {
+  const auto found =
+      std::lower_bound(spans_.begin(), spans_.end(), at, [](const Span& s, std::uintptr_t a) { return s.end <= a; });
+  const auto i = static_cast<std::size_t>(found - spans_.begin());
+  if (found == spans_.end() || found->begin >= at) return i;
+  Span second = *found;
+  found->end = second.begin = at;
+  spans_.insert(found + 1, std::move(second));
+  return i + 1;
 }
 
-void Races::check(const Spans::value_type& span, const Mark& now, const Clock& known, const Report& report) {
-  const auto ordered = [&](const Mark& earlier) {
-    return earlier.strand < 0 || earlier.strand == now.strand || earlier.time <= known.of(earlier.strand);
-  };
-  if (!ordered(span.second.write)) report(span.second.write, now, span.first, span.second.end);
-  if (!now.write) return;
-  for (const Mark& read : span.second.reads)
-    if (!ordered(read)) report(read, now, span.first, span.second.end);
+void History::access(std::uintptr_t begin, std::uintptr_t end, const Mark& now, const Clock& known, Contents contents,
+                     std::vector<Conflict>& conflicts) {
+  if (begin == end) return;
+  if (now.write)
+    write(begin, end, now, known, contents, conflicts);
+  else
+    read(begin, end, now, known, contents, conflicts);
 }
 
-void Races::access(const void* at, std::size_t bytes, const Mark& now, const Clock& known, const Report& report) {
-  if (bytes == 0) return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(at), end = begin + bytes;
-  auto span = cut(begin, spans_.lower_bound(begin));
-  auto after = span;
-  while (after != spans_.end() && after->first < end) ++after;
-  cut(end, after);
-  if (now.write) {
-    // What comes after this write has only the write to be ordered with: those before it are in its past, or reported.
-    for (auto s = span; s != spans_.end() && s->first < end; ++s) check(*s, now, known, report);
-    while (span != spans_.end() && span->first < end && span->second.end < end) span = spans_.erase(span);
-    if (span != spans_.end() && span->first < end) {
-      if (span->first == begin) {
-        span->second.write = now;
-        span->second.reads.clear();
-        return;
-      }
-      span = spans_.erase(span);
+void History::write(std::uintptr_t begin, std::uintptr_t end, const Mark& now, const Clock& known, Contents contents,
+                    std::vector<Conflict>& conflicts) {
+  const std::size_t first = cut(begin);
+  std::size_t last = first;
+  if (first == spans_.size() || spans_[first].begin != begin || spans_[first].end != end) {
+    last = cut(end);
+    if (first == last) {
+      spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(first), Span{begin, end, {}, {}});
+      ++last;
     }
-    spans_.emplace_hint(span, begin, Span{end, now, {}});
-    return;
+  } else {
+    ++last;
   }
-  std::uintptr_t next = begin;
-  for (; next < end; ++span) {
-    const bool gap = span == spans_.end() || span->first > next;
-    if (gap)
-      span = spans_.emplace_hint(span, next, Span{span == spans_.end() ? end : std::min(end, span->first), {}, {}});
-    check(*span, now, known, report);
-    std::erase_if(span->second.reads,
+  // What comes after this write has only the write to be ordered with: those before it are in its past, or reported.
+  for (std::size_t i = first; i < last; ++i) {
+    const Span& s = spans_[i];
+    if (!ordered(s.write, now, known)) conflicts.push_back({Kind::unordered, s.write, s.begin, s.end});
+    for (const Mark& read : s.reads)
+      if (!ordered(read, now, known)) conflicts.push_back({Kind::unordered, read, s.begin, s.end});
+    // Tags are wiped so that nobody takes them for a message.
+    if (contents == Contents::passing && s.write.strand >= 0 && s.reads.empty() && s.write.word != Word::wipe_packets)
+      conflicts.push_back({Kind::overwritten, s.write, s.begin, s.end});
+  }
+  spans_.erase(spans_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+               spans_.begin() + static_cast<std::ptrdiff_t>(last));
+  Span& whole = spans_[first];
+  whole.begin = begin;
+  whole.end = end;
+  whole.write = now;
+  whole.reads.clear();
+}
+
+void History::read(std::uintptr_t begin, std::uintptr_t end, const Mark& now, const Clock& known, Contents contents,
+                   std::vector<Conflict>& conflicts) {
+  std::size_t i = cut(begin);
+  if (i == spans_.size() || spans_[i].end != end) cut(end);
+  for (std::uintptr_t next = begin; next < end; ++i) {
+    if (i == spans_.size() || spans_[i].begin > next) {
+      const std::uintptr_t until = i == spans_.size() ? end : std::min(end, spans_[i].begin);
+      spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(i), Span{next, until, {}, {}});
+    }
+    Span& s = spans_[i];
+    if (!ordered(s.write, now, known)) conflicts.push_back({Kind::unordered, s.write, s.begin, s.end});
+    if (s.write.strand < 0 || s.write.spoils || (contents == Contents::passing && s.write.generation != now.generation))
+      conflicts.push_back({Kind::unwritten, s.write, s.begin, s.end});
+    std::erase_if(s.reads,
                   [&](const Mark& read) { return read.strand == now.strand || read.time <= known.of(read.strand); });
-    span->second.reads.push_back(now);
-    next = span->second.end;
+    s.reads.push_back(now);
+    next = s.end;
   }
 }
 
