@@ -187,7 +187,7 @@ double TimedBlock::come(Exchange& all, const timed::Strand& who) const {
     const auto before = static_cast<double>(me - (me > p ? 1 : 0));  // flags that p sets before mine
     time = std::max(time, all.stored[p] + before * each + flag) + each;
   }
-  return time - each + sim_.costs->wait();
+  return time - each;
 }
 
 /// Signals all, and waits for all: `call` if it tells them of its call.
@@ -225,6 +225,7 @@ void TimedBlock::exchange(Word word, const Call* call, Source at) {
     }
     me_.clock = come(all, me_);
   }
+  me_.clock += sim_.costs->wait();
   for (std::size_t p = 0; p < all.steps.size(); ++p)
     if (p != me) me_.steps = std::max(me_.steps, all.steps[p] + 1);
   Event* const event = record(word, begin, at);

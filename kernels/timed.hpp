@@ -17,7 +17,7 @@ namespace tutti::timed {
 /// A kernel that one rank launches.
 struct Launch {
   Kernel kernel = Kernel::barrier;
-  Call call;
+  Call call{};
   int blocks = 1;
   double buffers = 0;  ///< CPUs: bytes of all ranks' buffers, by which the library chooses how to store
   std::function<void(TimedBlock&, const Call&)> body{};  ///< instead of the kernel's, if there is one

@@ -72,8 +72,9 @@ bool Scheduler::may_go_on(Strand& strand, double time) {
   strand.holds_core = true;
   const bool other = core.last_rank >= 0 && core.last_rank != strand.rank;
   core.last_rank = strand.rank;
-  strand.clock = time + (other ? handover_ : 0);
-  if (!other) return true;
+  // A core without work hands over to one that waits before there is something to go on with.
+  strand.clock = other ? std::max(time, core.free + handover_) : time;
+  if (strand.clock == time) return true;
   push(strand, strand.clock);
   return false;
 }

@@ -74,6 +74,37 @@ inline bool takes_part(const Case& c, int rank) {
   return c.shape() != Shape::message || rank == c.root || rank == c.to;
 }
 
+/// Two buffers a rank for calls without data, in segments and again where no peer reaches.
+class Addresses {
+ public:
+  Addresses(World& world, const Case& c) : world_(world) {
+    const std::size_t bytes = static_cast<std::size_t>(world.geometry().ranks) * c.count * size_of(c.type);
+    for (int& segment : segments_) segment = world.allocate_segment(bytes);
+    for (int r = 0; r < world.geometry().ranks; ++r)
+      for (int i = 0; i < 2; ++i) alone_.push_back(world.allocate(r, bytes));
+  }
+  Call call(const Case& c, int rank) const {
+    const auto buffer = [&](int i) {
+      return c.mapped == Mapped::all ? world_.segment(segments_[i], rank)
+                                     : alone_[static_cast<std::size_t>(2 * rank + i)];
+    };
+    Call call;
+    call.in = buffer(0);
+    call.out = buffer(1);
+    call.count = c.count;
+    call.reduction.type = c.type;
+    call.peer = c.shape() == Shape::message ? (rank == c.root ? c.to : c.root) : c.root;
+    call.in_place = world_.place_of(call.in);
+    call.out_place = world_.place_of(call.out);
+    return call;
+  }
+
+ private:
+  World& world_;
+  int segments_[2];
+  std::vector<char*> alone_;  // [rank][in, out]
+};
+
 /// Runs the cases one after the other with real data: what is wrong in the results, or nothing.
 inline std::string wrong_of(World& world, const std::vector<Case>& all, std::size_t bytes) {
   CaseBuffers<World> buffers(world, bytes);
