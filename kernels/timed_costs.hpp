@@ -80,8 +80,6 @@ class Costs {
   explicit Costs(const Machine& machine) : machine_(machine), wires_(machine) {}
   virtual ~Costs() = default;
 
-  /// From the call until its blocks begin, `blocks` of all its launches.
-  virtual double launch(int blocks) { return machine_.launch + (blocks > 1 ? blocks * machine_.each_block : 0); }
   /// copy and reduce: reads all of `from`, writes all of `to`.
   virtual Moved move(const Mover& mover, double now, std::span<const Part> from, std::span<const Part> to) = 0;
   /// When the first flag of a signal is stored; what the block stored before will have arrived at `posted`. Each
