@@ -69,7 +69,6 @@ bool ModelBlock::begin(Word word, Source at, Flags flags, Count& count) {
   ++me_.ordinal;
   model_.pause();
   verdict_ = verdict_of(word, at, flags, count, {});
-  begun_ = me_.clock.of(me_.number);
   count -= verdict_.less;
   return !verdict_.nothing;
 }
@@ -261,7 +260,7 @@ bool ModelBlock::await(const std::uint64_t& flag, std::uint64_t wanted, bool tag
 void ModelBlock::publish(std::uint64_t* flag, std::uint64_t value, bool tag) {
   if (!verdict_.early) return model_.publish(me_, me_.clock, flag, value, tag);
   model::Clock known = me_.clock;
-  known.forget(me_.number, begun_ - 1);
+  known.forget(me_.number, me_.accessed - 1);
   model_.publish(me_, known, flag, value, tag);
 }
 
@@ -308,6 +307,9 @@ void ModelBlock::put_packets(const Call& call, const char* in, std::size_t n, st
 char* ModelBlock::arrived(const Call& call, int peer, std::size_t bytes) {
   const std::uint64_t use = uses(Region::packets), tag = tag_of(call, use);
   char* const line = packets(rank(), use, peer);
+  // A GPU has a tag in every eight bytes, and shorter messages leave the rest as it was.
+  if (packets_wrap() && model_.wiped_[&uses(Region::packets)] != use)
+    model_.find(Defect::counts, model_.text_of(me_) + ", whose tags begin to repeat, finds its packets not wiped");
   if (failed_ || !await(tag_in(line), packet_tag(use), true, "packets", peer, 0)) return nullptr;
   if (!touch(&tag_in(line), kTag, false)) return nullptr;
   if (tag_in(line) != tag) {
@@ -355,6 +357,7 @@ void ModelBlock::wipe_packets(Source at) {
       tag = 0;
     });
   }
+  model_.wiped_[&uses(Region::packets)] = uses(Region::packets);
 }
 
 void ModelBlock::offer(Entry* slot, const Call& call, bool pulled, Source at) {

@@ -71,8 +71,7 @@ class ModelBlock : public Connections {
   model::Model& model_;
   model::Strand& me_;
   std::vector<Touch> touched_;
-  model::Verdict verdict_;   // on the word that runs
-  std::uint32_t begun_ = 0;  // when it began
+  model::Verdict verdict_;  // on the word that runs
   bool failed_ = false;
 };
 

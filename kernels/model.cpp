@@ -101,6 +101,7 @@ bool Model::access(Strand& me, const void* at, std::size_t bytes, Access access)
   if (bytes == 0) return true;
   const auto begin = reinterpret_cast<std::uintptr_t>(at), end = begin + bytes;
   Mark now = mark_of(me, access != Access::read);
+  me.accessed = now.time;
   now.spoils = access == Access::spoil;
   const Unit unit = memory_.unit_of(begin);
   if (end > unit.end) {

@@ -165,6 +165,7 @@ class Model {
   std::vector<Strand*> ready_;
   std::size_t unfinished_ = 0;
   std::unordered_map<const void*, Published> published_;
+  std::unordered_map<const void*, std::uint64_t> wiped_;  // by where a block counts uses: when it wiped its packets
   std::vector<Conflict> conflicts_;
   std::function<Verdict(const WordAt&)> hook_;
 

@@ -45,6 +45,7 @@ struct Strand {
   std::uint32_t generation = 0;  ///< see Mark
   int steps = 0;                 ///< the longest chain of messages of this call that it has heard the end of
   Clock clock;
+  std::uint32_t accessed = 1;  ///< when it touched memory last, by its own clock
   Wait wait;
   Running* running = nullptr;  ///< the call that a block is of
   bool given_up = false;

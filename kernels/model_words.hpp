@@ -68,7 +68,7 @@ struct Verdict {
   int lane = -1;         ///< of lane_to and lane_from: take this one instead
   bool silent = false;   ///< of enter and leave: tell nobody
   bool deaf = false;     ///< of enter and leave: wait for nobody
-  bool early = false;    ///< of what tells others: vouch for nothing that the block did since it told somebody last
+  bool early = false;    ///< of what tells others: vouch neither for the block's last access nor for what followed
 };
 
 }  // namespace tutti::model
