@@ -43,6 +43,75 @@ TEST_P(Worlds, GiveEveryKernelsResultsBitForBit) {
   }
 }
 
+/// Messages of even counts are one slice each, and wait for no credit.
+Geometry roomy(int ranks, int blocks) {
+  const std::size_t band = kLine * static_cast<std::size_t>(std::lcm(ranks, Corner(0, ranks).corners()));
+  const std::size_t lanes = static_cast<std::size_t>(ceil_log2(ranks)) + 1;
+  return {.ranks = ranks,
+          .blocks = blocks,
+          .packet_blocks = blocks,
+          .message_blocks = blocks,
+          .slots = 2 * ranks,
+          .slot_bytes = least_slot_bytes(ranks) + lanes * band,
+          .p2p_slots = 2,
+          .p2p_slot_bytes = 256,
+          .packet_bytes = 256};
+}
+
+/// A count that all cuts divide: by ranks, by the corners of a hypercube, by blocks, all at lines.
+std::size_t even_count(Kernel kernel, int ranks, int blocks) {
+  const std::size_t lines = kLine / sizeof(float) * static_cast<std::size_t>(blocks);
+  const Shape shape = shape_of(kernel);
+  if (shape == Shape::nothing) return 0;
+  if (by_packets(kernel) || (shape != Shape::all_reduce && shape != Shape::reduce)) return lines;
+  return lines * static_cast<std::size_t>(std::lcm(ranks, Corner(0, ranks).corners()));
+}
+
+/// What a case costs, as this executor counts it.
+Cost counted(const Case& c, int ranks) {
+  World world(plain_gpus(ranks), roomy(ranks, c.blocks), Backing::none);
+  const Addresses buffers(world, c);
+  Trace trace;
+  world.record(&trace);
+  world.run([&](Rank& me) {
+    if (!takes_part(c, me.rank())) return;
+    const Launch launch = launch_of(c, buffers.call(c, me.rank()), me.rank());
+    me.call({&launch, 1});
+  });
+  Cost cost;
+  for (const Event& event : trace) cost.steps = std::max(cost.steps, event.step);
+  for (int r = 0; r < ranks; ++r) {
+    double sent = 0, received = 0;
+    for (int peer = 0; peer < ranks; ++peer) {
+      sent += world.payload_bytes(r, peer);
+      received += world.payload_bytes(peer, r);
+    }
+    cost.bytes = std::max({cost.bytes, sent, received});
+  }
+  return cost;
+}
+
+TEST_P(Worlds, MoveAsMuchInAsManyStepsAsTheKernelsFilesSay) {
+  const int ranks = GetParam();
+  for (int k = 0; k < kKernels; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    if (kernel == Kernel::recv) continue;
+    for (const Mapped mapped : {Mapped::all, Mapped::none})
+      for (const int blocks : {1, 3}) {
+        const Case c{.kernel = kernel,
+                     .count = even_count(kernel, ranks, blocks),
+                     .to = ranks - 1,
+                     .blocks = blocks,
+                     .mapped = mapped};
+        const Cost its = counted(c, ranks);
+        const Cost formula =
+            cost_of(kernel, ranks, static_cast<double>(c.count * sizeof(float)), mapped == Mapped::all, blocks);
+        EXPECT_EQ(its.steps, formula.steps) << text_of(c) << ", ranks " << ranks;
+        EXPECT_NEAR(its.bytes, formula.bytes, 1e-6) << text_of(c) << ", ranks " << ranks;
+      }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, Worlds, testing::Values(2, 3, 4, 5, 6, 7, 8, 13, 16));
 
 }  // namespace
