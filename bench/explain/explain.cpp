@@ -8,7 +8,9 @@
 #include <stdexcept>
 
 #include "bench/explain/arguments.hpp"
+#include "bench/explain/chrome_trace.hpp"
 #include "bench/explain/page/page.hpp"
+#include "bench/explain/picture.hpp"
 #include "bench/explain/story_json.hpp"
 #include "bench/explain/table.hpp"
 #include "bench/explain/tell.hpp"
@@ -30,18 +32,38 @@ void write(const std::string& name, const std::string& text) {
 }
 
 int show(const Arguments& arguments) {
-  const std::vector<Recording> recordings = record_alike(arguments.subjects);
-  std::vector<Story> stories;
-  bool right = true;
-  for (const Recording& recording : recordings) {
-    const Chains chains = chains_of(recording.trace, recording.subject.ranks);
-    stories.push_back(tell(recording, chains));
-    right = right && stories.back().right;
+  std::vector<Recording> recordings;
+  if (!arguments.html.empty()) {
+    recordings = record_alike(arguments.subjects);
+  } else {
+    for (const Subject& subject : arguments.subjects) recordings.push_back(record_alike({subject}).front());
   }
-  for (std::size_t i = 0; i < stories.size(); ++i) fmt::print("{}{}", i > 0 ? "\n" : "", table(stories[i], colours()));
-  if (!arguments.html.empty()) write(arguments.html, page_of(stories));
-  if (!arguments.story.empty()) write(arguments.story, to_json(stories.front()) + "\n");
+  std::vector<Story> stories;
+  std::vector<Chains> chains;
+  for (const Recording& recording : recordings) {
+    chains.push_back(chains_of(recording.trace, recording.subject.ranks));
+    stories.push_back(tell(recording, chains.back()));
+  }
+  // Whatever can fail comes before anything is written.
+  const Story& first = stories.front();
+  const std::string svg = arguments.svg.empty() ? "" : picture(first, arguments.step);
+  const std::string html = arguments.html.empty() ? "" : page_of(stories);
+  bool right = true;
+  for (std::size_t i = 0; i < stories.size(); ++i) {
+    fmt::print("{}{}", i > 0 ? "\n" : "", table(stories[i], colours()));
+    right = right && stories[i].right;
+  }
+  write(arguments.svg, svg);
+  write(arguments.html, html);
+  if (!arguments.trace.empty())
+    write(arguments.trace, chrome_trace(recordings.front(), chains.front(), title_of(first)));
+  if (!arguments.story.empty()) write(arguments.story, to_json(first) + "\n");
   return right ? 0 : 1;
+}
+
+int fail(int code, const std::exception& error) {
+  fmt::print(stderr, "tutti explain: {}\n", error.what());
+  return code;
 }
 
 int run(const std::vector<std::string>& words) {
@@ -53,17 +75,11 @@ int run(const std::vector<std::string>& words) {
     }
     return show(arguments);
   } catch (const bench::ArgumentError& error) {
-    fmt::print(stderr, "tutti explain: {}\n", error.what());
-    return 2;
-  } catch (const std::domain_error& error) {  // the kernel cuts cells: others would do
-    fmt::print(stderr, "tutti explain: {}\n", error.what());
-    return 2;
-  } catch (const std::length_error& error) {
-    fmt::print(stderr, "tutti explain: {}\n", error.what());
-    return 2;
+    return fail(2, error);
+  } catch (const Error& error) {  // the algorithm cannot serve this call
+    return fail(2, error);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tutti explain: {}\n", error.what());
-    return 1;
+    return fail(1, error);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "bench/algorithms.hpp"
+#include "bench/arguments.hpp"
 #include "collectives/geometry_gpu.hpp"
 #include "kernels/timed.hpp"
 
@@ -32,9 +33,9 @@ Geometry roomy(const Subject& subject, std::size_t call_bytes) {
              .packet_bytes = std::max(band, kLine)};
   const double bytes = 2.0 * static_cast<double>(n) * g.blocks * g.slots * static_cast<double>(g.slot_bytes);
   if (bytes > kMostArenaBytes)
-    throw std::length_error(fmt::format("{} cells of {} bytes on {} ranks need {:.0f} GB of slots, more than {:.0f}",
-                                        subject.cells, subject.cell_bytes, subject.ranks, bytes / 1e9,
-                                        kMostArenaBytes / 1e9));
+    throw bench::ArgumentError(fmt::format("{} cells of {} bytes on {} ranks need {:.0f} GB of slots, more than {:.0f}",
+                                           subject.cells, subject.cell_bytes, subject.ranks, bytes / 1e9,
+                                           kMostArenaBytes / 1e9));
   return g;
 }
 

@@ -43,7 +43,7 @@ struct Recording {
   float input(int rank, int c) const;
 };
 
-/// Runs the kernel. Throws Error if the algorithm does not exist or cannot serve it, std::length_error if its slots
+/// Runs the kernel. Throws Error if the algorithm does not exist or cannot serve it, bench::ArgumentError if its slots
 /// would not fit the memory that this may take.
 Recording record(const Subject& subject);
 

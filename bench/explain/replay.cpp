@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "bench/arguments.hpp"
 #include "bench/explain/inputs.hpp"
 
 namespace tutti::explain {
@@ -103,12 +104,12 @@ class Player {
         if (next != spots.end() &&
             std::tie(at->block, at->sender, at->slot) == std::tie(next->block, next->sender, next->slot) &&
             next->offset - at->offset < cell())
-          throw std::domain_error("messages of this call overlap in a slot: use fewer cells");
+          throw bench::ArgumentError("messages of this call overlap in a slot: use fewer cells");
       }
   }
 
   [[noreturn]] void cut(const Event& event) const {
-    throw std::domain_error(
+    throw bench::ArgumentError(
         fmt::format("{} moves {} bytes at once, no whole number of cells of {} bytes: use --cell {}, "
                     "or cells that blocks and ranks divide",
                     name_of(r_.plan.kernel), event.bytes, cell(), kLine));

@@ -25,7 +25,7 @@ struct Replay {
   std::string wrong;  ///< what differs from the memory after the run, or from what the call should give; or nothing
 };
 
-/// Throws std::domain_error if the kernel cuts cells.
+/// Throws bench::ArgumentError if the kernel cuts cells.
 Replay replay(const Recording& recording, const Chains& chains);
 
 }  // namespace tutti::explain

@@ -5,234 +5,111 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
-#include "bench/sizes.hpp"
+#include "bench/explain/grid.hpp"
 
 namespace tutti::explain {
 namespace {
 
-using State = std::vector<std::vector<Cell>>;  // [row]
+std::string header(const Story& s, bool colour) {
+  std::string text = escaped(title_of(s), "1", colour);
+  text += fmt::format("; the kernel is in {}\n{} ranks, {} memory, {} block{}, in virtual time on machine '{}'\n",
+                      s.file, s.ranks, s.memory, s.blocks, s.blocks > 1 ? "s" : "", s.machine);
+  if (!s.values.empty())
+    text += fmt::format("A cell is {} equal f32, {} bytes. Before, {}; \".\" is not written yet.\n", s.cell_bytes / 4,
+                        s.cell_bytes, s.values);
+  return text;
+}
 
-/// Text whose escapes take no columns.
-struct Piece {
+/// Which flags ended a wait; those of an exchange between all have words of their own.
+std::string flags(const Step& step, bool colour) {
+  std::map<std::string, std::string> lists;
+  for (const Message& m : step.messages)
+    if (m.heard >= 0 && (m.purpose == "data" || m.purpose == "credit"))
+      lists[m.purpose] += fmt::format(" {}>{}", m.from, m.to);
   std::string text;
-  int width = 0;
-};
-
-class Table {
- public:
-  Table(const Story& story, bool colour) : s_(story), colour_(colour) {
-    for (const Row& row : s_.rows) see(row.cells);
-    for (const Step& step : s_.steps)
-      for (const auto& row : step.after) see(row);
-    for (const Row& row : s_.rows)
-      if (std::find(labels_.begin(), labels_.end(), row.label) == labels_.end()) labels_.push_back(row.label);
+  for (const auto& [purpose, list] : lists) {
+    std::string line = fmt::format("  {} flags:{}", purpose, list);
+    if (line.size() > kColumns) line = line.substr(0, line.rfind(' ', kColumns - 4)) + " ...";
+    text += escaped(line, "2", colour) + "\n";
   }
+  return text;
+}
 
-  std::string text() {
-    std::string text = header();
-    State now;
-    for (const Row& row : s_.rows) now.push_back(row.cells);
-    if (!now.empty()) text.append("\n").append(heading("before")) += grid({"in", "out"}, now, nullptr);
-    for (const Step& step : s_.steps) {
-      text.append("\n").append(heading(title(step)));
-      for (const Action& action : step.actions) text += fmt::format("  {:<72}  {}\n", action.text, dim(action.source));
-      text += flags(step);
-      std::vector<std::string> changed;
-      for (const std::string& label : labels_)
-        if (changes(label, now, step.after)) changed.push_back(label);
-      if (!changed.empty()) text += grid(changed, step.after, &now);
-      now = step.after;
-    }
-    if (!now.empty()) text.append("\n").append(heading("after")) += grid({"in", "out"}, now, nullptr);
-    return text + "\n" + footer();
+std::string actions(const Step& step, bool colour) {
+  std::vector<Action> ordered = step.actions;
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Action& a, const Action& b) { return a.rank < b.rank; });
+  std::string text;
+  for (const Action& action : ordered) {
+    const std::string line = fmt::format("  {:<75}", action.text);
+    text += line;
+    text += line.size() + 2 + action.source.size() > kColumns ? fmt::format("\n{:77}", "") : "";
+    text += fmt::format("  {}\n", escaped(action.source, "2", colour));
   }
+  return text;
+}
 
- private:
-  void see(const std::vector<Cell>& cells) {
-    for (const Cell& cell : cells)
-      if (!cell.empty()) width_ = std::max(width_, static_cast<int>(text_of_value(cell.value).size()));
+std::vector<std::string> changed(const Story& story, const Grid& grid, const Grid::State& before,
+                                 const Grid::State& after) {
+  std::vector<std::string> labels;
+  for (const std::string& label : grid.labels()) {
+    bool differs = false;
+    for (std::size_t i = 0; i < story.rows.size(); ++i)
+      differs = differs || (story.rows[i].label == label && before[i] != after[i]);
+    if (differs) labels.push_back(label);
   }
+  return labels;
+}
 
-  std::string escape(const std::string& text, const std::string& codes) const {
-    return colour_ && !text.empty() ? "\033[" + codes + "m" + text + "\033[0m" : text;
-  }
-  std::string dim(const std::string& text) const { return escape(text, "2"); }
-  std::string heading(const std::string& text) const { return escape(text, "1") + "\n"; }
+std::string text_of(const Cost& cost) {
+  const std::string bytes = fmt::format("{:.{}f}", cost.bytes, cost.bytes == std::floor(cost.bytes) ? 0 : 2);
+  return fmt::format("{} step{}, {} bytes by the rank that moves most", cost.steps, cost.steps == 1 ? "" : "s", bytes);
+}
 
-  std::string header() const {
-    std::string call = s_.collective;
-    if (s_.sums) call += ", " + s_.op;
-    if (s_.root >= 0)
-      call += s_.collective == "send_recv" ? fmt::format(" from rank {} to rank {}", s_.root, (s_.root + 1) % s_.ranks)
-                                           : fmt::format(", root {}", s_.root);
-    std::string text = escape(fmt::format("{}, by {}", call, s_.algorithm), "1");
-    text += fmt::format(" ({}): {} ranks, {} memory, {} block{}, in virtual time on '{}'\n", s_.file, s_.ranks,
-                        s_.memory, s_.blocks, s_.blocks > 1 ? "s" : "", s_.machine);
-    if (!s_.values.empty())
-      text += fmt::format("A cell is {} equal f32, {} bytes; {}; \".\" is a cell that nobody has written yet.\n",
-                          s_.cell_bytes / 4, s_.cell_bytes, s_.values);
-    return text;
-  }
-
-  std::string title(const Step& step) const {
-    const std::string when = step.number <= s_.counted.steps
-                                 ? fmt::format("step {} of {}", step.number, s_.counted.steps)
-                                 : std::string("after the last message");
-    return step.text.empty() ? when : when + "; " + step.text;
-  }
-
-  /// Which flags were sent, where one sends to all or to one; those of an exchange between all have their own words.
-  std::string flags(const Step& step) const {
-    std::map<std::string, std::string> lists;
-    for (const Message& m : step.messages)
-      if (m.heard >= 0 && (m.purpose == "data" || m.purpose == "credit"))
-        lists[m.purpose] += fmt::format(" {}>{}", m.from, m.to);
-    std::string text;
-    for (const auto& [purpose, list] : lists) {
-      const std::string line = fmt::format("  {} flags:{}", purpose, list);
-      text += dim(line.size() <= kColumns ? line : line.substr(0, line.rfind(' ', kColumns - 5)) + " ...") + "\n";
-    }
-    return text;
-  }
-
-  const Row* row_of(const std::string& label, int rank, std::size_t* index) const {
-    for (std::size_t i = 0; i < s_.rows.size(); ++i)
-      if (s_.rows[i].label == label && s_.rows[i].rank == rank) {
-        *index = i;
-        return &s_.rows[i];
-      }
-    return nullptr;
-  }
-
-  bool changes(const std::string& label, const State& before, const State& after) const {
-    for (std::size_t i = 0; i < s_.rows.size(); ++i)
-      if (s_.rows[i].label == label && before[i] != after[i]) return true;
-    return false;
-  }
-
-  /// Cells in their columns, parts apart; those that differ from `before` stand out.
-  Piece piece(const Row& row, const std::vector<Cell>& cells, const std::vector<Cell>* before) const {
-    Piece piece;
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-      const bool begins = std::find(row.parts.begin(), row.parts.end(), static_cast<int>(c)) != row.parts.end();
-      const std::string gap = c == 0 ? "" : begins ? " | " : " ";
-      const std::string value = cells[c].empty() ? "." : text_of_value(cells[c].value);
-      const bool fresh = before && (*before)[c] != cells[c];
-      piece.text += gap + std::string(static_cast<std::size_t>(width_) - value.size(), ' ');
-      piece.text += cells[c].empty() ? dim(value)
-                                     : escape(value, fmt::format("{}3{}", fresh ? "1;4;" : "", 1 + cells[c].chunk % 6));
-      piece.width += static_cast<int>(gap.size()) + width_;
-    }
-    return piece;
-  }
-
-  static std::string padded(const Piece& piece, int width) {
-    return piece.text + std::string(static_cast<std::size_t>(std::max(0, width - piece.width)), ' ');
-  }
-
-  /// The rows with these labels: a column for each rank if that fits, else a line for each.
-  std::string grid(const std::vector<std::string>& labels, const State& now, const State* before) const {
-    std::vector<std::vector<Piece>> pieces;  // [label][rank]
-    std::vector<std::string> shown;
-    for (const std::string& label : labels) {
-      std::vector<Piece> of_ranks;
-      bool any = false;
-      for (int rank = 0; rank < s_.ranks; ++rank) {
-        std::size_t i = 0;
-        const Row* const row = row_of(label, rank, &i);
-        any |= row != nullptr;
-        of_ranks.push_back(row ? piece(*row, now[i], before ? &(*before)[i] : nullptr) : Piece{});
-      }
-      if (!any) continue;
-      pieces.push_back(std::move(of_ranks));
-      shown.push_back(label);
-    }
-    const std::string columns = in_columns(shown, pieces);
-    return columns.empty() ? in_lines(shown, pieces) : columns;
-  }
-
-  /// Empty if too wide.
-  std::string in_columns(const std::vector<std::string>& labels, const std::vector<std::vector<Piece>>& pieces) const {
-    const auto n = static_cast<std::size_t>(s_.ranks);
-    std::vector<int> widths(n, 7);
-    int total = 10;
-    for (std::size_t r = 0; r < n; ++r) {
-      for (const auto& of_ranks : pieces) widths[r] = std::max(widths[r], of_ranks[r].width);
-      total += widths[r] + 3;
-    }
-    if (total - 3 > kColumns) return "";
-    std::string text(10, ' ');
-    for (std::size_t r = 0; r < n; ++r) text += fmt::format("{:<{}}", fmt::format("rank {}", r), widths[r] + 3);
-    text = trimmed(text) + "\n";
-    for (std::size_t l = 0; l < labels.size(); ++l) {
-      std::string line = fmt::format("  {:<8}", labels[l]);
-      for (std::size_t r = 0; r < n; ++r) line += padded(pieces[l][r], widths[r]) + "   ";
-      text += trimmed(line) + "\n";
-    }
-    return text;
-  }
-
-  std::string in_lines(const std::vector<std::string>& labels, const std::vector<std::vector<Piece>>& pieces) const {
-    std::vector<int> widths;
-    int total = 10;
-    for (std::size_t l = 0; l < labels.size(); ++l) {
-      int most = static_cast<int>(labels[l].size());
-      for (const Piece& piece : pieces[l]) most = std::max(most, piece.width);
-      widths.push_back(most);
-      total += most + 3;
-    }
-    std::string text;
-    if (total - 3 > kColumns && labels.size() > 1) {  // one after the other
-      for (std::size_t l = 0; l < labels.size(); ++l) text += in_lines({labels[l]}, {pieces[l]});
-      return text;
-    }
-    std::string head(10, ' ');
-    for (std::size_t l = 0; l < labels.size(); ++l) head += fmt::format("{:<{}}", labels[l], widths[l] + 3);
-    text = trimmed(head) + "\n";
-    for (std::size_t r = 0; r < static_cast<std::size_t>(s_.ranks); ++r) {
-      std::string line = fmt::format("  {:<8}", fmt::format("rank {}", r));
-      for (std::size_t l = 0; l < labels.size(); ++l) line += padded(pieces[l][r], widths[l]) + "   ";
-      text += trimmed(line) + "\n";
-    }
-    return text;
-  }
-
-  static std::string trimmed(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
-
-  std::string footer() const {
-    const auto bytes = [](double b) {
-      return b == std::floor(b) ? fmt::format("{:.0f}", b) : fmt::format("{:.2f}", b);
-    };
-    const bool steps = s_.counted.steps == s_.formula.steps,
-               moved = std::abs(s_.counted.bytes - s_.formula.bytes) < 1e-6;
-    std::string text =
-        fmt::format("counted: {} step{}, {} bytes by the rank that moves most; formula in {}: {} step{}, {} bytes; ",
-                    s_.counted.steps, s_.counted.steps == 1 ? "" : "s", bytes(s_.counted.bytes), s_.file,
-                    s_.formula.steps, s_.formula.steps == 1 ? "" : "s", bytes(s_.formula.bytes));
-    text = s_.formula_text.empty() && steps && moved ? text + "they agree\n"
-                                                     : text + "they DIFFER: " + s_.formula_text + "\n";
-    text += fmt::format("virtual time: {:.0f} ns. ", s_.end);
-    text += s_.right ? "The replay of the moves equals the memory bit for bit, and the result is right.\n"
-                     : "WRONG: " + s_.wrong + "\n";
-    return text;
-  }
-
-  const Story& s_;
-  bool colour_;
-  int width_ = 1;
-  std::vector<std::string> labels_;
-};
+std::string footer(const Story& s) {
+  std::string text = fmt::format("counted  {}\nformula  {}\n", text_of(s.counted), text_of(s.formula));
+  const bool agree = s.counted.steps == s.formula.steps && std::abs(s.counted.bytes - s.formula.bytes) < 1e-6;
+  text += agree ? fmt::format("         they agree; the formula is in {}\n", s.file)
+                : fmt::format("         they DIFFER: {}\n", s.formula_text);
+  text += fmt::format("time     {:.0f} ns, predicted\n", s.end);
+  text += s.right ? "checked  the moves replayed equal the memory bit for bit, and the result is right\n"
+                  : fmt::format("WRONG    {}\n", s.wrong);
+  return text;
+}
 
 }  // namespace
 
-std::string text_of_value(double value) {
-  if (value == std::floor(value)) return fmt::format("{:.0f}", value);
-  std::string text = fmt::format("{:.2f}", value);
-  return text.back() == '0' ? text.substr(0, text.size() - 1) : text;
+std::string title_of(const Story& s) {
+  std::string call = s.collective;
+  if (s.sums) call += ", " + s.op;
+  if (s.root >= 0)
+    call += s.collective == "send_recv" ? fmt::format(" from rank {} to rank {}", s.root, (s.root + 1) % s.ranks)
+                                        : fmt::format(", root {}", s.root);
+  return fmt::format("{}, by {}", call, s.algorithm);
 }
 
-std::string table(const Story& story, bool colour) { return Table(story, colour).text(); }
+std::string title_of(const Step& step, const Story& story) {
+  return step.number <= story.counted.steps ? fmt::format("step {} of {}", step.number, story.counted.steps)
+                                            : "after the last message";
+}
+
+std::string table(const Story& story, bool colour) {
+  const Grid grid(story, colour);
+  const auto section = [&](const std::string& heading) { return fmt::format("\n{}\n", escaped(heading, "1", colour)); };
+  std::string text = header(story, colour);
+  Grid::State now;
+  for (const Row& row : story.rows) now.push_back(row.cells);
+  if (!now.empty()) text += section("before") + grid.text({"in", "out"}, now, nullptr);
+  for (const Step& step : story.steps) {
+    const std::string title = title_of(step, story);
+    text += section(step.text.empty() ? title : title + "; " + step.text);
+    text += actions(step, colour) + flags(step, colour);
+    if (const auto labels = changed(story, grid, now, step.after); !labels.empty())
+      text += grid.text(labels, step.after, &now);
+    now = step.after;
+  }
+  if (!now.empty()) text += section("after") + grid.text({"in", "out"}, now, nullptr);
+  return text + "\n" + footer(story);
+}
 
 }  // namespace tutti::explain

@@ -6,14 +6,14 @@
 
 namespace tutti::explain {
 
-/// The columns that a terminal is taken to have.
-inline constexpr int kColumns = 100;
-
 /// Everything: what is called, who moves what at each step, the cells after it, what it cost. `colour`: with escapes
 /// for a terminal, else plain ASCII.
 std::string table(const Story& story, bool colour);
 
-/// 3 -> "3", 2.5 -> "2.5", 0.333... -> "0.33".
-std::string text_of_value(double value);
+/// "all_reduce, sum, by ring", "broadcast, root 1, by tree": for headings.
+std::string title_of(const Story& story);
+
+/// "step 2 of 7", "after the last message".
+std::string title_of(const Step& step, const Story& story);
 
 }  // namespace tutti::explain

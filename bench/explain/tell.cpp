@@ -58,7 +58,9 @@ std::vector<Span> spans_of(const Recording& recording, const Chains& chains, con
       default: break;
     }
   }
-  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return std::tie(a.begin, a.rank, a.block) < std::tie(b.begin, b.rank, b.block);
+  });
   return spans;
 }
 
@@ -74,10 +76,13 @@ std::vector<Step> steps_of(const Replay& replayed, const Chains& chains) {
   for (const Row& row : replayed.rows) now.push_back(row.cells);
   for (auto& [before, step] : steps) {
     step.number = before + 1;
-    const auto by_begin = [](const auto& a, const auto& b) { return a.begin < b.begin; };
+    const auto by_begin = [](const Action& a, const Action& b) {
+      return std::tie(a.begin, a.rank, a.block) < std::tie(b.begin, b.rank, b.block);
+    };
     std::stable_sort(step.actions.begin(), step.actions.end(), by_begin);
-    std::stable_sort(step.messages.begin(), step.messages.end(),
-                     [](const Message& a, const Message& b) { return a.sent < b.sent; });
+    std::stable_sort(step.messages.begin(), step.messages.end(), [](const Message& a, const Message& b) {
+      return std::tie(a.sent, a.from, a.to) < std::tie(b.sent, b.from, b.to);
+    });
     step.begin = step.actions.empty() ? step.messages.front().sent : step.actions.front().begin;
     if (!step.messages.empty()) step.begin = std::min(step.begin, step.messages.front().sent);
     step.end = step.begin;

@@ -6,7 +6,7 @@
 
 namespace tutti::explain {
 
-/// Throws std::domain_error if the kernel cuts cells.
+/// Throws bench::ArgumentError if the kernel cuts cells.
 Story tell(const Recording& recording, const Chains& chains);
 
 /// Runs each: with the cells that they ask for, or, where none asks, with as many as make every kernel's formula exact,

@@ -15,21 +15,63 @@ std::string place_of(const Row& row, int doer) {
   return fmt::format("{} {}", whose, what);
 }
 
-/// "its output and rank 2's inbox"; "every rank's output" of one row of each rank.
+const Row& row_of(const Cells& cells, const std::vector<Row>& rows) {
+  return rows[static_cast<std::size_t>(cells.row)];
+}
+
+/// The one row label that all of `cells` have, or nothing.
+std::string common_label(const std::vector<Cells>& cells, const std::vector<Row>& rows) {
+  const std::string label = cells.empty() ? "" : row_of(cells[0], rows).label;
+  for (const Cells& each : cells)
+    if (row_of(each, rows).label != label) return "";
+  return label;
+}
+
+/// Short for a place at every rank, or every peer: "every rank's output", "every peer's packets".
+std::string places_of_all(const std::vector<Cells>& cells, const std::vector<Row>& rows, int doer, int ranks) {
+  const std::string label = common_label(cells, rows);
+  const auto count = static_cast<int>(cells.size());
+  if (label.empty() || count < 2 || count < ranks - 1) return "";
+  const bool own =
+      std::all_of(cells.begin(), cells.end(), [&](const Cells& c) { return row_of(c, rows).rank == doer; });
+  const bool others =
+      std::none_of(cells.begin(), cells.end(), [&](const Cells& c) { return row_of(c, rows).rank == doer; });
+  const std::string place = place_of(row_of(cells[0], rows), row_of(cells[0], rows).rank).substr(4);
+  if (own) return label == "packets" && count == ranks - 1 ? "every peer's packets" : "";
+  if (others) return count == ranks - 1 ? fmt::format("every peer's {}", place) : "";
+  return count == ranks ? fmt::format("every rank's {}", place) : "";
+}
+
+/// Whether place i is what rank i gave: this rank's own input at its number, the others by ascending rank or sender.
+bool in_rank_order(const std::vector<Cells>& cells, const std::vector<Row>& rows, int doer) {
+  int last = -1;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Row& row = row_of(cells[i], rows);
+    const bool input = row.kind == Row::Kind::in && row.rank == doer;
+    if (input != (static_cast<int>(i) == doer)) return false;
+    if (input) continue;
+    const int at = row.rank == doer ? cells[i].first : row.rank;
+    if (at <= last) return false;
+    last = at;
+  }
+  return true;
+}
+
+/// "its output and rank 2's inbox".
 std::string places_of(const std::vector<Cells>& cells, const std::vector<Row>& rows, int doer, const char* between,
                       const char* last, int ranks) {
-  const auto row_of = [&](const Cells& c) -> const Row& { return rows[static_cast<std::size_t>(c.row)]; };
-  const bool alike = std::all_of(cells.begin(), cells.end(),
-                                 [&](const Cells& c) { return row_of(c).label == row_of(cells[0]).label; });
-  if (alike && cells.size() > 2 && static_cast<int>(cells.size()) == ranks)
-    return fmt::format("every rank's {}", place_of(row_of(cells[0]), row_of(cells[0]).rank).substr(4));
-  const bool others = std::none_of(cells.begin(), cells.end(), [&](const Cells& c) { return row_of(c).rank == doer; });
-  if (alike && others && cells.size() > 2 && static_cast<int>(cells.size()) == ranks - 1)
-    return fmt::format("every peer's {}", place_of(row_of(cells[0]), row_of(cells[0]).rank).substr(4));
+  if (const std::string all = places_of_all(cells, rows, doer, ranks); !all.empty()) return all;
+  // This rank's own input among what comes from all its peers: in rank order, as a kernel of one exchange adds.
+  std::vector<Cells> others;
+  for (const Cells& each : cells)
+    if (row_of(each, rows).kind != Row::Kind::in || row_of(each, rows).rank != doer) others.push_back(each);
+  if (others.size() + 1 == cells.size() && static_cast<int>(cells.size()) == ranks)
+    if (const std::string all = places_of_all(others, rows, doer, ranks); !all.empty())
+      return fmt::format("{}{}its input{}", all, last, in_rank_order(cells, rows, doer) ? ", in rank order" : "");
   std::string text;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) text += i + 1 == cells.size() ? last : between;
-    text += place_of(row_of(cells[i]), doer);
+    text += place_of(row_of(cells[i], rows), doer);
   }
   return text;
 }
