@@ -6,6 +6,8 @@ function(add_text name)
   set(text)
   foreach(file IN LISTS ARGN)
     file(READ "${file}" one)
+    # Indentation is for who reads the sources; a page is to be small.
+    string(REGEX REPLACE "\n +" "\n" one "${one}")
     string(APPEND text "${one}")
   endforeach()
   if(text MATCHES "\\)embedded\"")

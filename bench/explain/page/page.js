@@ -26,7 +26,7 @@ function describe() {
   document.getElementById("promise").textContent =
     (PROMISES[collective] ?? "") + (root >= 0 ? ` The root is rank ${root}.` : "");
   document.getElementById("setting").textContent =
-    `${ranks} ranks on ${machine}. Times are virtual: predicted by running the kernel itself on a described machine, not measured.`;
+    `${ranks} ranks on the machine “${machine}”. Times are virtual: predicted by running the kernel itself, not measured.`;
 }
 
 function explainSigns() {
@@ -48,14 +48,14 @@ function explainSigns() {
       svg("rect", { class: `bar ${kind}`, x: 1, y: kind === "wait" ? 5 : 1, width: 26, height: kind === "wait" ? 4 : 12 }));
   const sign = (picture, text) => html("li", {}, picture, html("span", {}, text));
   document.getElementById("legend").append(
-    sign(cell, "a cell: its chunk (colour), its value, and below whose parts are in it"),
+    sign(cell, "a cell: its value, and below it whose parts are in that"),
     sign(arrow("copy"), "copies"),
     sign(arrow("add", plus), "adds"),
     sign(bar("transfer"), "transfer"),
     sign(bar("reduce"), "reduce"),
     sign(bar("wait"), "wait"),
     sign(svg("svg", { viewBox: "0 0 28 14", width: 28, height: 14 }, svg("path", { class: "flag", d: "M2 1L26 13" })),
-      "a flag: one rank tells another to go on"),
+      "flag to another rank: go on"),
   );
 }
 

@@ -1,6 +1,6 @@
 // One algorithm: its picture, a caption in words, its timeline.
 
-const CAPTION_LEAST = 340;
+const CAPTION_LEAST = 352;  // as in page.css
 
 class Panel {
   constructor(story, end, seek) {
@@ -49,22 +49,22 @@ class Panel {
   #showStep(step) {
     const { story } = this;
     const now = story.steps[step];
-    this.items = (now?.actions ?? []).map((action) => {
+    const actions = [...(now?.actions ?? [])].sort((a, b) => a.rank - b.rank || a.block - b.block || a.begin - b.begin);
+    this.items = actions.map((action) => {
       const item = html("li", { class: action.kind }, action.text.replace(" -> ", " → "), " ", html("code", {}, action.source));
       item.addEventListener("pointerenter", () => this.ranks.moves.mark(action));
       item.addEventListener("pointerleave", () => this.ranks.moves.mark(null));
       return { item, action };
     });
     this.list.replaceChildren(...this.items.map(({ item }) => item));
-    this.heading.textContent =
-      now ? `Step ${step + 1} of ${story.steps.length}` : step < 0 ? "Before the call" : "After the last step";
+    this.heading.textContent = story.nameOf(step);
     this.sentence.textContent = now ? now.text : this.#outside(step);
     this.root.querySelector(".caption").scrollTop = 0;
   }
 
   #outside(step) {
     const { story } = this;
-    if (step < 0) return `${story.values}. Play, or step forward.`;
+    if (step < 0) return [story.values, "Play, or step forward."].filter(Boolean).join(". ");
     return story.right ? "Nothing moves any more. Every rank holds what it should."
                        : `Nothing moves any more. The result is wrong: ${story.wrong}`;
   }

@@ -42,7 +42,7 @@ class Ranks {
     return found;
   }
 
-  static #extent = (lines) => Math.max(...lines.flat().map(({ x, wide }) => x + wide));
+  static #extent = (lines) => Math.max(180, ...lines.flat().map(({ x, wide }) => x + wide));
 
   // As few lines as the width allows with cells that can be read, then cells as large as that leaves room for.
   #arrange(width) {
@@ -68,8 +68,7 @@ class Ranks {
 
   /// The least width in which every rank's rows keep to one line.
   get leastWidth() {
-    const [line] = this.#lines(Infinity, CELL_LEAST);
-    return this.#margin(Infinity) + Ranks.#extent([line]);
+    return this.#margin(Infinity) + Ranks.#extent(this.#lines(Infinity, CELL_LEAST));
   }
 
   layout(width) {
@@ -77,7 +76,7 @@ class Ranks {
     const lines = this.#arrange(width);
     const many = lines.length > 1, head = 16;
     const line = this.high + (many ? head : 0) + LINE_GAP;
-    const band = line * lines.length - LINE_GAP + 12;
+    const band = Math.max(1, lines.length) * line - LINE_GAP + 12;
     const top = many ? 4 : head + 4;
     const total = this.#margin(width) + Ranks.#extent(lines);
     const height = top + story.ranks * (band + RANK_GAP);

@@ -16,26 +16,41 @@ class Story {
     this.title = this.algorithm.replaceAll("_", "-");
     this.spans = data.spans.map(([kind, rank, block, begin, end, text, source]) =>
       ({ kind, rank, block, begin, end, text: data.texts[text], source: data.texts[source] }));
-    this.steps = data.steps.map((step) => ({
-      ...step,
-      actions: step.actions.map(([kind, rank, block, begin, end, from, to, text, source]) =>
-        ({ kind, rank, block, begin, end, from, to, text, source: data.texts[source] })),
-      messages: step.messages.map(([purpose, from, to, block, sent, arrived]) =>
-        ({ purpose: data.texts[purpose], from, to, block, sent, arrived })),
-    }));
     this.writes = this.rows.map((row) => row.cells.map((cell) => [{ at: -1, step: -1, cell: cellOf(cell) }]));
+    this.steps = [];
     const now = this.rows.map((row) => row.cells.map(cellOf));
-    this.steps.forEach((step, number) => this.#follow(step, number, now));
+    data.steps.forEach((step, i) => this.#follow(this.#begin(step, i + 1), step.changed, now));
     for (const row of this.writes) for (const cell of row) cell.sort((a, b) => a.at - b.at);
-    // Steps may overlap in time: one ends when all before it have ended too.
-    let latest = 0;
-    this.ends = this.steps.map((step) => (latest = Math.max(latest, step.end)));
+    this.ends = this.steps.map((step) => step.end);
     this.stops = [...new Set([0, ...this.ends, this.end])];
   }
 
+  // A step ends when the last of its actions has, or else when its flags are there. Where all of it is over before an
+  // earlier step ends, the two are one for who watches. Flags that nobody waits for may come when all have returned.
+  #begin({ text, actions, messages, end }, number) {
+    const step = {
+      number, text,
+      actions: actions.map(([kind, rank, block, begin, end, from, to, text, source]) =>
+        ({ kind, rank, block, begin, end, from, to, text, source: this.texts[source] })),
+      messages: messages.map(([purpose, from, to, block, sent, arrived]) =>
+        ({ purpose: this.texts[purpose], from, to, block, sent, arrived })),
+    };
+    step.end = Math.min(this.end, step.actions.length ? Math.max(...step.actions.map((action) => action.end)) : end);
+    const before = this.steps.at(-1);
+    if (!before || step.end > before.end) {
+      this.steps.push({ ...step, last: number });
+    } else {
+      before.last = number;
+      before.text = [before.text, text].filter(Boolean).join("; ");
+      before.actions = before.actions.concat(step.actions);
+      before.messages = before.messages.concat(step.messages);
+    }
+    return step;
+  }
+
   // What a step's actions write where. `changed` is what the step left behind, so it holds of the last write to a cell.
-  #follow(step, number, now) {
-    const left = new Map(step.changed.map(([row, cell, ...data]) => [`${row} ${cell}`, cellOf(data)]));
+  #follow(step, changed, now) {
+    const left = new Map(changed.map(([row, cell, ...data]) => [`${row} ${cell}`, cellOf(data)]));
     const lastWriter = new Map();
     for (const action of step.actions) for (const at of places(action.to)) lastWriter.set(at.join(" "), action);
     const begun = now.map((row) => [...row]);
@@ -49,11 +64,11 @@ class Story {
           const got = isLast ? (left.get(`${row} ${cell}`) ?? begun[row][cell]) : sums[i];
           action.got.push(got);
           now[row][cell] = got;
-          this.writes[row][cell].push({ at: action.end, step: number, cell: got });
+          this.writes[row][cell].push({ at: action.end, step: this.steps.length - 1, cell: got });
         }),
       );
     }
-    for (const [row, cell, ...data] of step.changed) now[row][cell] = cellOf(data);
+    for (const [row, cell, ...data] of changed) now[row][cell] = cellOf(data);
   }
 
   #joined(a, b) {
@@ -74,6 +89,15 @@ class Story {
     if (t <= 0) return -1;
     const found = this.ends.findIndex((end) => t <= end);
     return found < 0 ? this.steps.length : found;
+  }
+
+  /// "Step 3 of 7"
+  nameOf(step) {
+    if (step < 0) return "Before the call";
+    if (step >= this.steps.length) return "After the last step";
+    const { number, last } = this.steps[step], all = this.counted.steps;
+    if (number > all) return "After the last message";
+    return number === last ? `Step ${number} of ${all}` : `Steps ${number} to ${Math.min(last, all)} of ${all}`;
   }
 }
 
