@@ -10,10 +10,11 @@
 namespace tutti::explain {
 namespace {
 
-constexpr double kCellHeight = 22, kLineGap = 4, kRowGap = 34, kPartGap = 7, kRankGap = 30;
-constexpr double kLabels = 58;  // for the rows' labels, at the left
-constexpr double kTop = 44;     // for the step and the ranks
-constexpr double kBottom = 34;  // for arrows that go back up
+constexpr double kCellHeight = 22, kLineGap = 4, kFewGap = 34, kManyGap = 76, kPartGap = 7, kRankGap = 30;
+constexpr double kLabels = 58;        // for the rows' labels, at the left
+constexpr double kTop = 44;           // for the step and the ranks
+constexpr double kBottom = 34;        // for arrows that go back up, or
+constexpr double kBottomOfSums = 58;  // for sums of what stands in the last row
 constexpr double kLeastRank = 64;
 
 /// The hue of a chunk: neighbours far apart.
@@ -25,7 +26,7 @@ const char* sign_of(const std::string& op) { return op == "prod" ? "\u00d7" : op
 
 }  // namespace
 
-Panel::Panel(const Story& story) : story_(story) { lay_out(); }
+Panel::Panel(const Story& story) : story_(story), gap_(kFewGap) { lay_out(); }
 
 bool Panel::shows(const Step& step) const {
   return !step.actions.empty() || (story_.rows.empty() && !step.messages.empty());
@@ -50,6 +51,12 @@ void Panel::lay_out() {
     for (const Row& row : story_.rows)
       if (row.label == label && (labels_.empty() || labels_.back() != label)) labels_.emplace_back(label);
 
+  // Many arrows need room to be told apart.
+  constexpr std::size_t kMany = 3;
+  for (const Step& step : story_.steps)
+    for (const Action& each : step.actions)
+      if (each.from.size() >= kMany || each.to.size() >= kMany) gap_ = kManyGap;
+
   boxes_.resize(story_.rows.size());
   double y = kTop;
   for (const std::string& label : labels_) {
@@ -73,7 +80,7 @@ void Panel::lay_out() {
       }
       bottom = std::max(bottom, line + kCellHeight);
     }
-    y = bottom + kRowGap;
+    y = bottom + gap_;
   }
   double x = kLabels;
   for (int rank = 0; rank < story_.ranks; ++rank) {
@@ -89,7 +96,17 @@ void Panel::lay_out() {
     x += width + kRankGap;
   }
   width_ = static_cast<int>(x);
-  height_ = static_cast<int>((labels_.empty() ? kTop + kRowGap : y - kRowGap) + kBottom);
+  height_ = static_cast<int>((labels_.empty() ? kTop + gap_ : y - gap_) + (sums_below() ? kBottomOfSums : kBottom));
+}
+
+/// Whether some sum gathers below the last row.
+bool Panel::sums_below() const {
+  for (const Step& step : story_.steps)
+    for (const Action& each : step.actions)
+      for (const Cells& from : each.from)
+        if (each.kind == Action::Kind::add && story_.rows[static_cast<std::size_t>(from.row)].label == labels_.back())
+          return true;
+  return false;
 }
 
 std::string Panel::definitions() const {
@@ -181,15 +198,15 @@ std::string Panel::action(const Action& action, int chunk) const {
   const auto reach = [&](Point from, const Cells& to) {
     const Box box = box_of(to);
     const bool down = box.y > from.y + 4;
+    const double across = box.x + box.width / 2 - from.x;
+    if (!down && across > -box.width / 2 && across < box.width / 2)  // right above: beside what comes down
+      return curve({from.x - 7, from.y - 7}, {from.x - 12, box.y + box.height + 1}, false, arrow);
     return curve(from, {box.x + box.width / 2, down ? box.y - 1 : box.y + box.height + 1}, down, arrow);
   };
   std::string text;
   if (action.kind == Action::Kind::copy) {
     const Box source = box_of(action.from.front());
-    for (const Cells& to : action.to) {
-      // Up, or beside each other at the top: below the source is the way of arrows down.
-      text += reach(below(source), to);
-    }
+    for (const Cells& to : action.to) text += reach(below(source), to);
     return text;
   }
   double lowest = 0;
@@ -197,7 +214,7 @@ std::string Panel::action(const Action& action, int chunk) const {
   const auto rank = static_cast<std::size_t>(action.rank);
   const Box target = box_of(action.to.front());
   const double x = std::clamp(target.x + target.width / 2, left_[rank] + 8, right_[rank] - 8);
-  const Point sum{x, lowest + 17};
+  const Point sum{x, lowest + gap_ / 2};
   for (const Cells& from : action.from) text += curve(below(box_of(from)), {sum.x, sum.y - 7}, true, line);
   for (const Cells& to : action.to) text += reach({sum.x, sum.y + 7}, to);
   text +=
@@ -209,11 +226,15 @@ std::string Panel::action(const Action& action, int chunk) const {
 
 std::string Panel::flags(const Step& step) const {
   std::string text;
+  for (std::size_t rank = 0; rank < left_.size(); ++rank)
+    text += fmt::format("<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"22\" rx=\"4\"/>\n",
+                        left_[rank] - 8, kTop - 22, right_[rank] - left_[rank]);
   for (const Message& m : step.messages) {
     const auto from = static_cast<std::size_t>(m.from), to = static_cast<std::size_t>(m.to);
-    const double shift = m.from < m.to ? -10 : 10;
-    text += curve({(left_[from] + right_[from]) / 2 + shift, kTop}, {(left_[to] + right_[to]) / 2 - shift, kTop}, false,
-                  "class=\"flag\" marker-end=\"url(#flag)\"");
+    const double shift = m.from < m.to ? 14 : -14;
+    text +=
+        curve({(left_[from] + right_[from]) / 2 - 8 + shift, kTop + 2},
+              {(left_[to] + right_[to]) / 2 - 8 - shift, kTop + 3}, false, "class=\"flag\" marker-end=\"url(#flag)\"");
   }
   return text;
 }
@@ -227,11 +248,11 @@ std::string Panel::draw(int index) const {
                         left_[static_cast<std::size_t>(rank)], kTop - 7, rank);
   for (std::size_t l = 0; l < labels_.size(); ++l)
     text += fmt::format("<text class=\"quiet\" y=\"{:.1f}\">{}</text>\n", tops_[l] + 15, labels_[l]);
-  text += cells_of(index);
-  if (!step) return text;
-  if (story_.rows.empty()) return text + flags(*step);
-  for (const Action& each : step->actions) text += action(each, chunk_of(each, index));
-  return text;
+  if (step && story_.rows.empty()) return text + flags(*step);
+  // Arrows pass behind cells, so that numbers can be read.
+  if (step)
+    for (const Action& each : step->actions) text += action(each, chunk_of(each, index));
+  return text + cells_of(index);
 }
 
 }  // namespace tutti::explain

@@ -29,6 +29,7 @@ class Panel {
   };
 
   void lay_out();
+  bool sums_below() const;
   Box box_of(const Cells& cells) const;
   std::string cells_of(int index) const;
   std::string cell(int row, int number, const Cell& cell, bool fresh, bool old) const;
@@ -39,6 +40,7 @@ class Panel {
   int chunk_of(const Action& action, int index) const;
 
   const Story& story_;
+  double gap_;  // between rows
   int width_ = 0, height_ = 0;
   std::vector<double> left_, right_;     // [rank]
   std::vector<std::string> labels_;      // of rows, from the top

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMargin = 16;
 constexpr int kMostWidth = 1240;  // of panels beside each other
+constexpr int kLeastWidth = 640;
 constexpr int kHead = 52;
 constexpr int kFoot = 26;
 
@@ -51,7 +52,7 @@ std::string picture(const Story& story, int step) {
                                            story.steps.empty() ? 0 : story.steps.back().number));
   const int columns = std::clamp(kMostWidth / panel.width(), 1, std::max(1, static_cast<int>(shown.size())));
   const int lines = (static_cast<int>(shown.size()) + columns - 1) / columns;
-  const int width = std::max(2 * kMargin + columns * panel.width(), 420);
+  const int width = std::max(2 * kMargin + columns * panel.width(), kLeastWidth);
   const int height = kHead + lines * panel.height() + kFoot;
 
   const std::string title = fmt::format("{}: {} ranks, {} memory", title_of(story), story.ranks, story.memory);
@@ -59,10 +60,14 @@ std::string picture(const Story& story, int step) {
       R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)"
       "\n<title>{2}</title>\n",
       width, height, title);
+  const bool begins = step < 0 && !story.steps.empty() && !panel.shows(story.steps.front());
+  const char* const enters = begins ? " Step 1, enter, moves nothing." : "";
+  const char* const dashes = story.sums ? " Dashes at the foot of a cell: the ranks whose parts are in it." : "";
   text += kStyle + panel.definitions();
   text += fmt::format("<text class=\"title\" x=\"{}\" y=\"24\">{}</text>\n", kMargin, title);
-  text += fmt::format("<text class=\"quiet\" x=\"{}\" y=\"42\">{}</text>\n", kMargin,
-                      story.values.empty() ? "It moves no data." : fmt::format("Before, {}.", story.values));
+  text += fmt::format(
+      "<text class=\"quiet\" x=\"{}\" y=\"42\">{}</text>\n", kMargin,
+      story.values.empty() ? "It moves no data." : fmt::format("Before, {}.{}{}", story.values, enters, dashes));
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const int at = static_cast<int>(i);
     text += fmt::format("<g transform=\"translate({} {})\">\n", kMargin + at % columns * panel.width(),

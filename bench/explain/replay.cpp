@@ -142,7 +142,8 @@ class Player {
     int c = 0;
     Spot last;
     for (const Spot& at : spots) {
-      const bool other_slot = at.block != last.block || at.sender != last.sender || at.slot != last.slot;
+      const bool other_slot = at.block != last.block || at.sender != last.sender || at.slot != last.slot ||
+                              at.offset != last.offset + cell();
       const bool begins = is_buffer(kind) ? chunked && c % r_.subject.cells == 0 : other_slot;
       if (c > 0 && begins) parts.push_back(c);
       last = at;

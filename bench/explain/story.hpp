@@ -24,9 +24,9 @@ struct Row {
   enum class Kind : std::uint8_t { in, out, slot };
   Kind kind = Kind::in;
   int rank = 0;
-  std::string label;           ///< "in", "out", "buffer", "inbox", "outbox", "packets", "message"
-  std::vector<Cell> cells;     ///< before the call
-  std::vector<int> parts;      ///< cells at which the next chunk, slot or sender's part begins, ascending; never 0
+  std::string label;        ///< "in", "out", "buffer", "inbox", "outbox", "packets", "message"
+  std::vector<Cell> cells;  ///< before the call
+  std::vector<int> parts;   ///< cells at which the next chunk, slot, lane or sender's part begins, ascending; never 0
   std::vector<Cell> expected;  ///< of outputs: what they must hold after the call
 };
 
