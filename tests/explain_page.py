@@ -76,7 +76,7 @@ def test(program, folder, browser):
 # What is damaged in a page, and the check that must notice.
 DAMAGES = [
     ("steps there and back", r'(?s)(.*"changed":\[\[\d+,\d+),\d+', r"\g<1>,77"),
-    ("steps there and back", r"this\.step\(-1\)", "this.step(0)"),
+    ("steps there and back", r"this\.step\(-1\)", "this.step(1)"),
     ("steps there and back", r"if \(t <= 0\) return -1;", ""),
     ("steps there and back", r"valueText\(value\);", "String(value + 1);"),
     ("drags", r'this\.slider\.addEventListener\("input"', 'this.slider.addEventListener("unheard"'),

@@ -4,6 +4,7 @@ import json
 import re
 import time
 
+from explain_page_contrast import CONTRASTS
 from explain_page_truth import outputs_of
 
 
@@ -102,10 +103,22 @@ def steps_there_and_back(browser, page):
                 expected = state_at(story, stop)
                 if expected is not None:
                     problems += differences(rows, expected, story, f"{stop} ns")
+            problems += caption_fits(browser, page, stop)
             if stop == stops[-1]:
                 problems += end_is_true(browser, page)
     if shown(browser) != before:
         problems.append("going to the end and back changed the begin")
+    return problems
+
+
+def caption_fits(browser, page, stop):
+    """What was done last before a time is said then, and before the call nothing."""
+    problems = []
+    captions = browser.run("return [...document.querySelectorAll('.caption')].map(e => e.textContent)")
+    for caption, story in zip(captions, page.stories):
+        latest = [action["text"] for step in story["steps"] for action in step["actions"] if round(action["end"], 3) == stop]
+        wanted = ["Before the call"] if stop == 0 else [text.replace(" -> ", " → ") for text in latest]
+        problems += [f"at {stop} ns the caption lacks '{text}'" for text in wanted if text not in caption]
     return problems
 
 
@@ -194,7 +207,7 @@ def tells_of_bars(browser, page):
     browser.open(page.path)
     spans = page.stories[0]["spans"]
     longest = max(range(len(spans)), key=lambda i: spans[i]["end"] - spans[i]["begin"])
-    browser.run("document.querySelectorAll('.bar')[arguments[0]].id = 'longest'", longest)
+    browser.run("document.querySelectorAll('.bars .bar')[arguments[0]].id = 'longest'", longest)
     browser.hover("#longest")
     for _ in range(20):  # the browser hears of the pointer with its next frame
         said = browser.run("return document.querySelector('.tell').textContent")
@@ -209,12 +222,12 @@ def plays_to_the_end(browser, page):
     browser.run("const s = document.getElementById('speed'); s.value = '4'; s.dispatchEvent(new Event('change'))")
     browser.click("#play")
     heads = []
-    for _ in range(100):
+    for _ in range(400):
         heads.append(head(browser))
         if heads[-1] >= page.end - 1e-3:
             return end_is_true(browser, page) if len(set(heads)) > 2 else [f"it jumped: {heads}"]
         time.sleep(0.05)
-    return [f"after 5 seconds the head is at {heads[-1]} of {page.end}"]
+    return [f"the head still is at {heads[-1]} of {page.end}"]
 
 
 def plays_calmly(browser, page):
@@ -223,7 +236,7 @@ def plays_calmly(browser, page):
     browser.run("const s = document.getElementById('speed'); s.value = '4'; s.dispatchEvent(new Event('change'))")
     browser.click("#play")
     stops = step_bounds(page.stories)
-    for _ in range(100):
+    for _ in range(400):
         at = head(browser)
         if min(abs(at - stop) for stop in stops) > 1e-3:
             return [f"the head rests at {at}, between steps"]
@@ -282,45 +295,6 @@ def needs_no_network(browser, page):
         r"(?i)(?:src|href|action|srcset|poster)\s*=\s*[\"']?\s*(?:[a-z]+:)?//[^\"'\s>]*|url\([^)]*\)|@import[^;]*", page.text)]
     loaded = browser.run("return performance.getEntriesByType('resource').map(e => e.name)")
     return problems + [f"loads {name}" for name in loaded if not name.startswith(("file:", "data:"))]
-
-
-CONTRASTS = """
-const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-const rgb = (colour, under) => {
-  canvas.fillStyle = under; canvas.fillRect(0, 0, 1, 1);
-  canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-  return [...canvas.getImageData(0, 0, 1, 1).data.slice(0, 3)];
-};
-const light = (c) => c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-  .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-const ground = (e) => {
-  for (; e; e = e.parentElement) {
-    const colour = getComputedStyle(e).backgroundColor;
-    if (colour !== 'rgba(0, 0, 0, 0)') return colour;
-  }
-};
-const found = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-for (let node; (node = walker.nextNode());) {
-  const e = node.parentElement, style = getComputedStyle(e);
-  if (!node.data.trim() || ['SCRIPT', 'STYLE', 'OPTION', 'TEMPLATE'].includes(e.tagName) || style.visibility === 'hidden' ||
-      style.display === 'none' || e.closest('.unseen')) continue;
-  const isSvg = e instanceof SVGElement, cell = e.closest('.cell'), token = e.closest('.token');
-  const grounds = [ground(e)];
-  const under = token ? ['rect'] : cell ? ['.fill', '.coming'] : [];
-  const within = token ?? cell;
-  for (const part of under.map(name => within.querySelector(name)).filter(Boolean)) {
-    const colour = getComputedStyle(part).fill;
-    if (colour !== 'none') grounds.push(colour);
-  }
-  if (isSvg && !within && e.closest('.picture')) grounds.push(getComputedStyle(e.closest('.picture').querySelector('.band')).fill);
-  for (const back of grounds.slice(within && grounds.length > 1 ? 1 : 0)) {
-    const a = light(rgb(isSvg ? style.fill : style.color, back)), b = light(rgb(back, '#000'));
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    found.push([contrast, node.data.trim().slice(0, 40), e.className.baseVal ?? e.className, back]);
-  }
-}
-return found.sort((x, y) => x[0] - y[0]);"""
 
 
 def contrast(browser, page):
