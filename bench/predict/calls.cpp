@@ -37,16 +37,36 @@ Geometry geometry_of(const timed::Machine& machine, const Question& question) {
 }  // namespace
 
 Calls::Calls(const timed::Machine& machine, const Question& question)
-    : question_(question), request_(request_of(question)), geometry_(geometry_of(machine, question)) {
+    : machine_(machine),
+      question_(question),
+      request_(request_of(question)),
+      geometry_(geometry_of(machine, question)) {
+  machine_.ranks = question.c.ranks;
   plan_ = choose(request_, machine.is_gpu ? choosing_geometry(geometry_) : geometry_, false);
   const int ranks = question.c.ranks;
   blocks_ = machine.is_gpu ? gpu_blocks(request_, plan_, geometry_)
                            : host_blocks(request_, plan_, ranks, threads_of(machine, ranks), question.blocks);
+  if (machine.is_gpu && ranks > kFoldedAbove) fold();
+}
+
+void Calls::fold() {
+  const int left = plan_.kernel == Kernel::tree_all_reduce ? 2 : 1;
+  if (blocks_ <= left) return;
+  folded_ = blocks_ / left;
+  const auto folded = static_cast<std::size_t>(folded_);
+  blocks_ = left;
+  geometry_.blocks = left;
+  geometry_.packet_blocks = geometry_.message_blocks = 1;
+  geometry_.slot_bytes *= folded;
+  geometry_.packet_bytes *= folded;
+  geometry_.p2p_slot_bytes *= folded;
+  machine_.block *= folded_;
+  machine_.packet_block *= folded_;
 }
 
 Cost Calls::cost() const {
   return cost_of(plan_.kernel, question_.c.ranks, static_cast<double>(request_.bytes()),
-                 question_.memory == bench::MemoryKind::peer_mapped, blocks_);
+                 question_.memory == bench::MemoryKind::peer_mapped, blocks());
 }
 
 void Calls::allocate(timed::World& world) {

@@ -6,6 +6,10 @@
 
 namespace tutti::predict {
 
+/// In worlds of more ranks all blocks of a call are one block (of a double tree: two), as fast as all of them and with
+/// their slots together: the blocks of a call do the same, side by side, each with a part of the data.
+inline constexpr int kFoldedAbove = 128;
+
 /// What is the same on all ranks. Throws tutti::Error (unsupported) if the algorithm cannot serve the call.
 class Calls {
  public:
@@ -13,7 +17,10 @@ class Calls {
 
   const Geometry& geometry() const { return geometry_; }
   const Plan& plan() const { return plan_; }
-  int blocks() const { return blocks_; }
+  /// As the library would run them.
+  int blocks() const { return blocks_ * folded_; }
+  /// The machine on which they are timed: the one described or, if blocks are folded, one of faster blocks.
+  const timed::Machine& machine() const { return machine_; }
   Cost cost() const;
 
   /// Gives every rank its buffers. Before `make`.
@@ -29,11 +36,15 @@ class Calls {
   timed::Launch launch(const timed::World& world, int rank, const Request& request, Kernel kernel,
                        std::uint64_t number) const;
 
+  void fold();
+
+  timed::Machine machine_;
   const Question& question_;
   Request request_;
   Geometry geometry_;
   Plan plan_;
   int blocks_ = 1;
+  int folded_ = 1;               ///< how many blocks one stands for
   std::vector<char*> in_, out_;  ///< by rank
 };
 

@@ -59,7 +59,6 @@ PredictArguments parse_predict(const std::vector<std::string>& arguments) {
   pass("-r,--root", "-r", "root of broadcast, reduce, gather and scatter: a rank, or all in turn [0]");
   app.add_option("--blocks", blocks, "GPUs: the most of a call; CPUs: those of a call [as the library would run]");
   pass("--json", "--json", "also write the rows to this file");
-  app.add_flag("--markdown", result.markdown, "print tables for a document");
   app.add_flag("--machines", result.list, "list the machines, and end");
   app.add_flag("--sources", result.sources, "list the machine's numbers and where each comes from, and end");
   app.footer(kExamples);

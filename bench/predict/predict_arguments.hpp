@@ -7,11 +7,10 @@ namespace tutti::predict {
 struct PredictArguments {
   bench::BenchArguments calls;  ///< what bench would be asked for
   std::string machine = "h100x8";
-  int ranks = 0;          ///< 0: as many as the machine has
-  int blocks = 0;         ///< 0: as the library would run
-  bool markdown = false;  ///< tables for docs instead of text
-  bool list = false;      ///< --machines: list them, and end
-  bool sources = false;   ///< --sources: tell where the machine's numbers come from, and end
+  int ranks = 0;         ///< 0: as many as the machine has
+  int blocks = 0;        ///< 0: as the library would run
+  bool list = false;     ///< --machines: list them, and end
+  bool sources = false;  ///< --sources: tell where the machine's numbers come from, and end
 
   std::optional<std::string> help;  ///< the text of -h, if it was asked for
 };

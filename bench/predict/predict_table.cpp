@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 
+#include "bench/predict/calls.hpp"
 #include "bench/predict/machine_keys.hpp"
 #include "kernels/connection.hpp"
 
@@ -58,6 +58,50 @@ std::string kinds_of_sources(const MachineFile& machine) {
   return text;
 }
 
+bool alike(const Group& a, const Group& b) {
+  return a.front().question.c.operation == b.front().question.c.operation &&
+         a.front().question.memory == b.front().question.memory;
+}
+
+/// Sizes of which the same is to be said; neighbours make one range.
+class Ranges {
+ public:
+  struct Range {
+    std::string what;
+    std::size_t first = 0, last = 0;  ///< bytes
+    std::size_t group = 0;            ///< the last one
+    double most = 0;
+    std::string why;
+    bool single() const { return first == last; }
+    std::string sizes() const {
+      return single() ? bench::exact_size(first)
+                      : fmt::format("{} to {}", bench::exact_size(first), bench::exact_size(last));
+    }
+  };
+  void add(const std::string& what, std::size_t group, std::size_t bytes, double value = 0,
+           const std::string& why = "") {
+    Range* range = nullptr;
+    for (Range& each : ranges_)
+      if (each.what == what && each.group + 1 >= group) range = &each;
+    if (!range) range = &ranges_.emplace_back(Range{what, bytes, bytes, group, value, why});
+    range->last = bytes;
+    range->group = group;
+    range->most = std::max(range->most, value);
+  }
+  const std::vector<Range>& all() const { return ranges_; }
+
+ private:
+  std::vector<Range> ranges_;
+};
+
+/// "all_reduce: algorithm packets carries at most 8 bytes, this call has 9; use another" -> "carries at most 8 bytes"
+std::string short_reason(const std::string& algorithm, const std::string& why) {
+  const std::string begin = fmt::format("algorithm {} ", algorithm);
+  const std::size_t at = why.find(begin);
+  const std::string rest = at == std::string::npos ? why : why.substr(at + begin.size());
+  return rest.substr(0, rest.find_first_of(",;"));
+}
+
 const char* link_of(const timed::Machine& machine) {
   switch (machine.wiring) {
     case timed::Wiring::switched: return "a rank's port to the switch, one way";
@@ -80,8 +124,10 @@ std::string PredictTable::header() const {
   text += fmt::format(
       "# {} ranks{}\n", ranks_,
       ranks_ > m.ranks ? fmt::format(", as if the machine had so many; it has {}", m.ranks) : std::string());
-  if (ranks_ > kMaxRanks)
-    text += fmt::format("#   the library serves at most {} ranks: one call, the first, is predicted\n", kMaxRanks);
+  if (ranks_ > kMaxRanks) text += fmt::format("#   (the library serves at most {} ranks)\n", kMaxRanks);
+  if (ranks_ > kFoldedAbove)
+    text += fmt::format("#   above {} ranks one block stands for all of a call, and its first call is predicted\n",
+                        kFoldedAbove);
   text +=
       fmt::format("# time: {}, of the slowest rank\n",
                   m.is_gpu ? "calls back to back on warm state, launches included, as nccl-tests takes it"
@@ -120,7 +166,7 @@ std::string PredictTable::line(const Row& row) const {
   std::string text =
       fmt::format("{:>10} {:>10} {:>4} {:>5} {:>4}  {:<{}} ", c.bytes, c.count, typed ? name_of(c.type) : "none",
                   c.reduces() ? name_of(c.op) : "none", c.rooted() ? c.root : -1, name_of(algorithm), algorithm_width_);
-  if (!known) return text + fmt::format("{:>6} {:>10}  {}\n", "-", "-", row.refused);
+  if (!known) return text + fmt::format("{:>6} {:>10}  below\n", "-", "-");
   const Prediction& p = row.prediction;
   std::string mark = row.fastest ? "best" : "";
   if (row.chosen && arguments_.calls.algorithms.size() > 1) mark.append(mark.empty() ? "     auto" : " auto");
@@ -136,75 +182,67 @@ std::string PredictTable::lines(const Group& group) {
   const bool opens =
       !last_ || last_->front().question.c.operation != now.c.operation || last_->front().question.memory != now.memory;
   std::string text = opens ? opening(now) : group.size() > 1 ? "#\n" : "";
-  for (const Row& row : group) text += line(row);
+  for (const Row& row : group)
+    if (row.refused.empty() || !arguments_.calls.all_algorithms) text += line(row);
   last_ = &group;
   return text;
 }
 
 std::string PredictTable::footer(const std::vector<Group>& groups) const {
-  // Neighbouring sizes of which the same is to be said make one line.
-  struct Said {
-    std::string what;
-    std::size_t first = 0, last = 0;
-    double most = 0;
-  };
   std::string text;
-  const auto range = [](const Said& said) {
-    return said.first == said.last
-               ? bench::exact_size(said.first)
-               : fmt::format("{} to {}", bench::exact_size(said.first), bench::exact_size(said.last));
-  };
-  for (std::size_t begin = 0; begin < groups.size();) {
-    const Question& opening = groups[begin].front().question;
-    std::size_t end = begin;
-    while (end < groups.size() && groups[end].front().question.c.operation == opening.c.operation &&
-           groups[end].front().question.memory == opening.memory)
-      ++end;
-    std::vector<Said> chosen, better;
-    std::size_t compared = 0, best = 0;
-    for (std::size_t g = begin; g < end; ++g) {
-      const Row *automatic = nullptr, *fastest = nullptr;
-      for (const Row& row : groups[g]) {
-        if (row.chosen && !automatic) automatic = &row;
-        if (row.fastest) fastest = &row;
-      }
-      const auto say = [&](std::vector<Said>& list, const std::string& what, double gain) {
-        const std::size_t bytes = groups[g].front().question.c.bytes;
-        if (list.empty() || list.back().what != what || g == begin ||
-            list.back().last != groups[g - 1].front().question.c.bytes)
-          list.push_back({what, bytes, bytes, gain});
-        list.back().last = bytes;
-        list.back().most = std::max(list.back().most, gain);
-      };
-      if (!automatic) continue;
-      say(chosen, name_of(automatic->prediction.algorithm), 0);
-      if (!fastest) continue;
-      ++compared;
-      const double gain = 1 - fastest->prediction.seconds / automatic->prediction.seconds;
-      if (fastest == automatic || gain <= 0)
-        ++best;
-      else
-        say(better, name_of(fastest->prediction.algorithm), gain);
-    }
-    const std::string who = fmt::format("{}{}", bench::name_of(opening.c.operation),
-                                        arguments_.calls.memories.size() > 1 && !opening.c.is(Operation::barrier)
-                                            ? fmt::format(", {}", bench::name_of(opening.memory))
-                                            : "");
-    if (!chosen.empty()) {
-      text += fmt::format("# {}: auto runs", who);
-      for (const Said& said : chosen)
-        text += opening.c.is(Operation::barrier)
-                    ? fmt::format(" {}", said.what)
-                    : fmt::format("{} {} at {}", &said == &chosen.front() ? "" : ",", said.what, range(said));
-      if (compared > 0) text += fmt::format("; the fastest of these rows in {} of {}", best, compared);
-      text += "\n";
-    }
-    for (const Said& said : better)
-      text += fmt::format("#   {} would be faster at {}: {:.0f} % less time{}\n", said.what, range(said),
-                          100 * said.most, said.first == said.last ? "" : " at most");
+  for (auto begin = groups.begin(); begin != groups.end();) {
+    const auto end = std::find_if(begin, groups.end(), [&](const Group& group) { return !alike(*begin, group); });
+    text += remarks({begin, end});
     begin = end;
   }
   return text.empty() ? "" : "#\n" + text;
+}
+
+/// Of the sizes of one collective and memory.
+std::string PredictTable::remarks(std::span<const Group> groups) const {
+  Ranges chosen, better, refused;
+  std::size_t compared = 0, best = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Row *automatic = nullptr, *fastest = nullptr;
+    const std::size_t bytes = groups[g].front().question.c.bytes;
+    for (const Row& row : groups[g]) {
+      if (row.chosen && !automatic) automatic = &row;
+      if (row.fastest) fastest = &row;
+      if (!row.refused.empty()) refused.add(name_of(row.question.algorithm), g, bytes, 0, row.refused);
+    }
+    if (!automatic) continue;
+    chosen.add(name_of(automatic->prediction.algorithm), g, bytes);
+    if (!fastest) continue;
+    ++compared;
+    const double less = 1 - fastest->prediction.seconds / automatic->prediction.seconds;
+    if (less <= 0)
+      ++best;
+    else
+      better.add(name_of(fastest->prediction.algorithm), g, bytes, less);
+  }
+  const Question& question = groups.front().front().question;
+  const bool sized = !question.c.is(Operation::barrier);
+  std::string text;
+  if (!chosen.all().empty()) {
+    text += fmt::format(
+        "# {}{}: auto runs", bench::name_of(question.c.operation),
+        arguments_.calls.memories.size() > 1 && sized ? fmt::format(", {}", bench::name_of(question.memory)) : "");
+    const char* separator = "";
+    for (const Ranges::Range& range : chosen.all()) {
+      text += fmt::format("{} {}", separator, range.what);
+      if (sized) text += fmt::format(" at {}", range.sizes());
+      separator = ",";
+    }
+    if (compared > 0) text += fmt::format("; the fastest of these rows in {} of {}", best, compared);
+    text += "\n";
+  }
+  for (const Ranges::Range& range : better.all())
+    text += fmt::format("#   {} would be faster{}: {:.0f} % less time{}\n", range.what,
+                        sized ? " at " + range.sizes() : "", 100 * range.most, range.single() ? "" : " at most");
+  for (const Ranges::Range& range : refused.all())
+    text += fmt::format("#   {} is left out{}: it {}\n", range.what, sized ? " at " + range.sizes() : "",
+                        short_reason(range.what, range.why));
+  return text;
 }
 
 std::string list_of_machines() {

@@ -1,5 +1,7 @@
 // The table of predictions as people read it.
 #pragma once
+#include <span>
+
 #include "bench/predict/machine_file.hpp"
 #include "bench/predict/rows.hpp"
 
@@ -19,6 +21,7 @@ class PredictTable {
  private:
   std::string opening(const Question& question) const;
   std::string line(const Row& row) const;
+  std::string remarks(std::span<const Group> groups) const;
 
   const PredictArguments& arguments_;
   const MachineFile& machine_;

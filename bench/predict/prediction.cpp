@@ -16,8 +16,10 @@ using timed::World;
 constexpr double kNanosecond = 1e-9;
 // From here on what a call finds warm is below a percent of it.
 constexpr double kLongCall = 300e3;
-// In worlds that the library serves; larger ones are for orders of magnitude, and cost more to run.
+// Where blocks are not folded; larger worlds are for orders of magnitude, and cost more to run.
 constexpr int kWarmUps = 1, kTimed = 4;
+// CPUs: a call takes the next slots of a ring of four, so that eight calls use each of them twice.
+constexpr int kWarmUpsOfCaches = 8;
 // As bench/race.cpp has it: calls of a few hundred nanoseconds cannot be timed alone.
 constexpr std::size_t kTimedTogether = 4096;
 
@@ -87,9 +89,8 @@ class Stopwatch {
 }  // namespace
 
 Prediction predict(const Machine& described, const Question& question) {
-  Machine machine = described;
-  machine.ranks = question.c.ranks;
-  Calls calls(machine, question);
+  Calls calls(described, question);
+  const Machine& machine = calls.machine();
   World world(machine, calls.geometry(), timed::Backing::none);
   calls.allocate(world);
   const bench::Case& c = question.c;
@@ -99,9 +100,11 @@ Prediction predict(const Machine& described, const Question& question) {
   world.run([&](Rank& rank) {
     Stopwatch watch(calls, world, rank, !machine.is_gpu);
     double mine = watch.slowest();
-    if (mine < kLongCall && c.ranks <= kMaxRanks) {
-      watch.alone(kWarmUps);
+    if (mine < kLongCall && c.ranks <= kFoldedAbove) {
+      watch.alone(machine.is_gpu ? kWarmUps : kWarmUpsOfCaches);
       mine = together ? watch.together(kTimed) : watch.alone(kTimed);
+    } else if (!machine.is_gpu) {
+      mine = watch.alone(1);  // the caches hold what the first one left
     }
     nanoseconds = std::max(nanoseconds, mine);
     count = watch.count();

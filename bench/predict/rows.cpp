@@ -23,6 +23,20 @@ void fill(Row& row, const timed::Machine& machine) {
   }
 }
 
+/// An algorithm that was asked for, and that `auto` chose, has one row.
+void drop_twins(Group& group) {
+  for (std::size_t i = 0; i < group.size();) {
+    const bool twin =
+        group[i].refused.empty() && std::any_of(group.begin(), group.end(), [&](const Row& row) {
+          return &row != &group[i] && row.refused.empty() && row.prediction.algorithm == group[i].prediction.algorithm;
+        });
+    if (twin && group[i].question.algorithm == Algorithm::automatic)
+      group.erase(group.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      ++i;
+  }
+}
+
 void mark(Group& group, const timed::Machine& machine) {
   Question automatic = group.front().question;
   automatic.algorithm = Algorithm::automatic;
@@ -93,6 +107,7 @@ void predict_all(const timed::Machine& machine, std::vector<Group>& groups,
     changed.wait(lock, [&] { return left[g] == 0 || failure; });
     if (failure) break;
     lock.unlock();
+    drop_twins(groups[g]);
     mark(groups[g], machine);
     done(groups[g]);
   }
