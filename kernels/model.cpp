@@ -63,7 +63,7 @@ void Model::find(const Conflict& c, const Mark& now) {
       if (c.earlier.strand < 0)
         text.append(", which nobody has written");
       else if (c.earlier.spoils)
-        text.append(", which nobody has written since it was ").append(who(c.earlier)).append("'s to use");
+        text.append(", which nobody has written since ").append(who(c.earlier)).append(", spoilt it");
       else
         text.append(", which nobody has written in this call; in another ").append(text_of(c.earlier)).append(" it");
       return find(Defect::unwritten, std::move(text));

@@ -154,6 +154,7 @@ class Model {
   std::string who(const Mark& mark) const;
   std::string text_of(const Strand& strand) const { return who(mark_of(strand, false)); }
   std::string text_of(const Mark& mark) const;
+  std::string last_set(const std::uint64_t* flag) const;
   std::string text_of(std::uintptr_t begin, std::uintptr_t end) { return memory_.text_of(begin, end); }
 
   int ranks_;

@@ -106,7 +106,7 @@ void Model::finish(Running& running) {
     block->running = nullptr;
   }
   calls.latest_end = running.end;
-  for (const Op& op : running.ops) c.end_of_call(running.rank, op.collective);
+  for (const Op& op : running.ops) c.end_of_call(running, op);
   running.done = 1;
   wake(running.waiters);
   for (const auto& next : calls.under_way)

@@ -112,7 +112,7 @@ class Communicator {
   std::uint32_t generation_of(const Op& op, int rank);
 
   // What must hold of the counts (model_counts.cpp).
-  void end_of_call(int rank, bool collective);
+  void end_of_call(const Running& running, const Op& op);
   void end_of_run();
   Counts counts_of(int rank) const;
   void compare(const std::vector<Counts>& ranks, bool with_messages, const std::string& when);

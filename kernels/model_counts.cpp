@@ -17,7 +17,8 @@ Communicator::Counts Communicator::counts_of(int rank) const {
   return counts;
 }
 
-void Communicator::end_of_call(int rank, bool collective) {
+void Communicator::end_of_call(const Running& running, const Op& op) {
+  const int rank = running.rank;
   if (!model_.failures_.empty()) return;
   for (int b = 0; b < geometry().blocks; ++b) {
     const Connections at(team(rank), b, 1);
@@ -29,14 +30,20 @@ void Communicator::end_of_call(int rank, bool collective) {
         const std::uint64_t sent = at.sent_base({purpose, purpose == Purpose::enter ? rank : peer});
         const std::uint64_t flag =
             purpose == Purpose::enter ? at.entry(peer, sent, rank)->count : at.flag(peer, purpose, rank)->count;
-        if (flag != sent)
-          model_.find(Defect::counts, std::string(name_of(purpose)) + " of block " + std::to_string(b) + " from rank " +
-                                          std::to_string(rank) + " to rank " + std::to_string(peer) + ": " +
-                                          std::to_string(sent) + " sent, the flag holds " + std::to_string(flag));
+        if (flag == sent) continue;
+        std::string text = name_of(purpose);
+        text.append(" of block ").append(std::to_string(b)).append(" from rank ").append(std::to_string(rank));
+        text.append(" to rank ").append(std::to_string(peer));
+        text = named(std::move(text)).append(": ").append(std::to_string(sent)).append(" sent by the end of ");
+        text.append(op.name).append(", call ").append(std::to_string(running.number)).append(", the flag holds ");
+        text.append(std::to_string(flag));
+        model_.find(Defect::counts,
+                    text.append(model_.last_set(purpose == Purpose::enter ? &at.entry(peer, sent, rank)->count
+                                                                          : &at.flag(peer, purpose, rank)->count)));
       }
     }
   }
-  if (!collective) return;
+  if (!op.collective) return;
   calls_[static_cast<std::size_t>(rank)].ends.push_back(counts_of(rank));
   for (const Calls& of_rank : calls_)
     if (of_rank.ends.empty()) return;

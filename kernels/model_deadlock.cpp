@@ -69,7 +69,7 @@ void Model::deadlock() {
     std::string where = s.kernel;
     where.append(s.wait.what).append(s.line.text()).append(" ").append(std::to_string(s.block));
     Group& group = groups[{c.number(), where, s.wait.wanted - s.wait.base, s.wait.seen() - s.wait.base, s.wait.peer}];
-    if (!group.first) group.first = &s;
+    if (!group.first || s.rank < group.first->rank) group.first = &s;
     group.ranks.insert(s.rank);
   }
 

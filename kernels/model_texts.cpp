@@ -8,7 +8,11 @@ std::string Model::who(const Mark& mark) const {
   const Strand& s = strands_[static_cast<std::size_t>(mark.strand)];
   if (s.block < 0) {
     std::string text = "the caller on rank ";
-    return text.append(std::to_string(s.rank)).append(", around its ").append(mark.kernel);
+    return text.append(std::to_string(s.rank))
+        .append(", around its ")
+        .append(mark.kernel)
+        .append(" of call ")
+        .append(std::to_string(mark.call));
   }
   std::string text = "rank ";
   text.append(std::to_string(s.rank));
@@ -20,5 +24,12 @@ std::string Model::who(const Mark& mark) const {
 }
 
 std::string Model::text_of(const Mark& mark) const { return who(mark).append(mark.write ? ", writes" : ", reads"); }
+
+/// ", last set by ...", if anybody has.
+std::string Model::last_set(const std::uint64_t* flag) const {
+  const auto past = published_.find(flag);
+  if (past == published_.end() || past->second.latest.strand < 0) return {};
+  return std::string(", last set by ").append(who(past->second.latest));
+}
 
 }  // namespace tutti::model

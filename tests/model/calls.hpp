@@ -25,9 +25,11 @@ inline bool full() {
   return asked && std::string_view(asked) == "1";
 }
 
-class Buffers : public CaseBuffers<Model> {
+/// Ranks are the communicator's.
+class Buffers : public CaseBuffers<Communicator> {
  public:
   using CaseBuffers::CaseBuffers;
+  Buffers(Model& model, std::size_t bytes) : CaseBuffers(model.world(), bytes) {}
 
   /// The same as an op of the model.
   Op prepare(const Case& c, int rank) {
