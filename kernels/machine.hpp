@@ -46,6 +46,7 @@ struct Machine {
   double own_load = 0;       ///< lines in the core's own caches
   double own_store = 0;      ///< the same; no other core has them
   double peer_load = 0;      ///< lines in another core's caches
+  double peer_add = 0;       ///< the same in a reduce, which walks several places at once; 0: no less
   double peer_store = 0;     ///< the same: that core loses them
   double last_load = 0;      ///< lines in the last-level cache
   double last_store = 0;     ///< the same

@@ -92,10 +92,10 @@ void Caches::take(Range& range, int core, double bytes, const Found& found) {
   range.holders.push_back({core, own, last});
 }
 
-void Caches::load(int core, Bytes bytes, Work& work, bool& far) {
+void Caches::load(int core, Bytes bytes, double peer_rate, Work& work, bool& far) {
   each_range(bytes, [&](Range& range, double size) {
     const Found found = find(range, core);
-    work.ns += over(size * found.own, machine_.own_load) + over(size * found.peer, machine_.peer_load) +
+    work.ns += over(size * found.own, machine_.own_load) + over(size * found.peer, peer_rate) +
                over(size * found.last, machine_.last_load) + over(size * found.memory, machine_.memory_load);
     work.memory += size * found.memory;
     far |= found.peer > 0.5;
@@ -131,7 +131,9 @@ void Caches::store(int core, Bytes bytes, bool streaming, Work& work, bool& far)
 Caches::Work Caches::move(int core, std::span<const Bytes> from, std::span<const Bytes> to, bool streaming) {
   Work work;
   bool far = false;
-  for (const Bytes& bytes : from) load(core, bytes, work, far);
+  const bool adds = from.size() > 1 && machine_.peer_add > 0;
+  const double peer_rate = adds ? machine_.peer_add : machine_.peer_load;
+  for (const Bytes& bytes : from) load(core, bytes, peer_rate, work, far);
   for (const Bytes& bytes : to) store(core, bytes, streaming, work, far);
   if (far) work.ns += machine_.load;
   return work;

@@ -54,7 +54,7 @@ class Caches {
   void split(std::uintptr_t at);
   double share(double clock, double at, double size) const;
   Found find(const Range& range, int core) const;
-  void load(int core, Bytes bytes, Work& work, bool& far);
+  void load(int core, Bytes bytes, double peer_rate, Work& work, bool& far);
   void store(int core, Bytes bytes, bool streaming, Work& work, bool& far);
   void take(Range& range, int core, double bytes, const Found& found);
   double& clock_of(std::vector<double>& clocks, int index);

@@ -31,6 +31,7 @@ constexpr Key kKeys[] = {
     {"own_load", "GB/s", &Machine::own_load, Needed::never, Needed::above},
     {"own_store", "GB/s", &Machine::own_store, Needed::never, Needed::above},
     {"peer_load", "GB/s", &Machine::peer_load, Needed::never, Needed::above},
+    {"peer_add", "GB/s", &Machine::peer_add, Needed::never, Needed::above},
     {"peer_store", "GB/s", &Machine::peer_store, Needed::never, Needed::above},
     {"last_load", "GB/s", &Machine::last_load, Needed::never, Needed::above},
     {"last_store", "GB/s", &Machine::last_store, Needed::never, Needed::above},
