@@ -1,6 +1,8 @@
-// Sequences of mixed calls on one communicator, whose state goes from call to call: collectives of all kinds, sizes,
-// roots, kinds of memory and block counts, and groups of messages among some of the ranks.
+// Sequences of mixed calls, whose state goes from call to call: collectives of all kinds, sizes, roots, kinds of memory
+// and block counts, and groups of messages among some of the ranks; on the communicator of all ranks and on parts of
+// it, waited for at once or later.
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +19,8 @@ struct Mix {
   std::uint64_t seed = 0;
   std::uint64_t calls = 0;
   std::uint64_t first_use = 0;  ///< of the packets
+  int splits = 0;               ///< how often the ranks are cut into parts that have a communicator each
+  bool async = false;           ///< some calls are only started, and waited for when their buffers are wanted again
   std::function<Verdict(const WordAt&)> hook;
   bool compare = true;  ///< the results
 };
@@ -36,21 +40,42 @@ class Mixture {
   std::string run();
 
  private:
+  using Buffers = TrialBuffers<Communicator>;
   class Numbers;
-  /// Room for the data of a collective on all ranks.
-  static constexpr std::size_t kBytes = 16 << 10;
+  /// A communicator, and buffers of calls on it that may be under way at the same time.
+  struct Part {
+    Communicator* communicator = nullptr;
+    std::vector<std::unique_ptr<Buffers>> collectives;  // taken in turn
+    std::vector<std::unique_ptr<Buffers>> messages;     // to each rank, then from each
+  };
+  /// A call that a rank has started.
+  struct Pending {
+    Started started;
+    int rank = 0;  // in its communicator
+    std::vector<std::pair<Buffers*, cases::Case>> uses;
+  };
+  /// One rank's program.
+  struct Mine {
+    ModelRank& rank;
+    std::deque<Pending> pending;
+    std::map<const Part*, std::size_t> collectives;  // started so far
+  };
 
-  int ranks() const { return mix_.geometry.ranks; }
-  cases::Case any_case(Numbers& numbers, std::uint64_t call, std::size_t most_bytes) const;
-  void collective(ModelRank& me, Numbers& numbers, std::uint64_t call);
-  void group(ModelRank& me, Numbers& numbers, std::uint64_t call);
-  void compare(TrialBuffers& buffers, const cases::Case& c, int rank);
+  void add_part(Communicator& communicator);
+  void split(Numbers& numbers);
+  cases::Case any_case(const Part& part, Numbers& numbers, std::size_t most_bytes) const;
+  void collective(Mine& mine, const Part& part, Numbers& numbers);
+  void group(Mine& mine, const Part& part, Numbers& numbers);
+  void free(Mine& mine, const Buffers* buffers);
+  void start(Mine& mine, const Part& part, const std::vector<Op>& ops, Pending pending, bool wait);
+  void finish(Mine& mine, std::size_t which);
 
   Mix mix_;
   Model model_;
   Drawn drawn_;
   std::string wrong_;
-  std::vector<std::unique_ptr<TrialBuffers>> buffers_;  // of collectives, of messages to each rank, and from each
+  std::deque<Part> parts_;                 // the first: all ranks
+  std::vector<std::vector<int>> part_of_;  // [split][rank] its number in parts_, or -1
 };
 
 /// A small geometry in which packets and messages have fewer blocks than the rest.

@@ -14,7 +14,7 @@ Verdict told(const WordAt& at, const std::optional<Plant>& plant, Outcome& outco
 Outcome run_trial(const Trial& trial, const std::optional<Plant>& plant) {
   Outcome outcome;
   Model model(trial.geometry, trial.seed);
-  TrialBuffers buffers(model, cases::buffer_bytes(trial.calls, trial.geometry.ranks));
+  TrialBuffers<Model> buffers(model, cases::buffer_bytes(trial.calls, trial.geometry.ranks));
   if (trial.packet_uses > 0) model.set_uses(Region::packets, trial.packet_uses);
   model.hook([&](const WordAt& at) { return told(at, plant, outcome); });
   std::string wrong;

@@ -27,13 +27,14 @@ struct Outcome {
   bool clean() const { return text.empty(); }
 };
 
-/// Buffers whose calls are ops of the model.
-class TrialBuffers : public cases::CaseBuffers<Model> {
+/// Buffers whose calls are ops of the model. World: a Model, or a Communicator of one.
+template <class World>
+class TrialBuffers : public cases::CaseBuffers<World> {
  public:
-  using CaseBuffers::CaseBuffers;
+  using cases::CaseBuffers<World>::CaseBuffers;
 
   Op prepare(const cases::Case& c, int rank) {
-    const cases::Prepared p = CaseBuffers::prepare(c, rank);
+    const cases::Prepared p = cases::CaseBuffers<World>::prepare(c, rank);
     return run(c.kernel, p.call, c.blocks, p.in_bytes, p.out_bytes);
   }
 };
