@@ -75,13 +75,11 @@ void TimedBlock::move(Word word, View to, View from, std::size_t bytes, Source a
   sim_.to.clear();
   for (int i = 0; i < from.count; ++i) {
     sim_.from.push_back(part(from.at(i), bytes));
-    if (const int owner = sim_.from.back().owner; owner != rank())
-      sim_.traffic.payload(owner, rank(), static_cast<double>(bytes));
+    if (const int owner = sim_.from.back().owner; owner != rank()) account_.received(owner, static_cast<double>(bytes));
   }
   for (int i = 0; i < to.count; ++i) {
     sim_.to.push_back(part(to.at(i), bytes));
-    if (const int owner = sim_.to.back().owner; owner != rank())
-      sim_.traffic.payload(rank(), owner, static_cast<double>(bytes));
+    if (const int owner = sim_.to.back().owner; owner != rank()) account_.sent(owner, static_cast<double>(bytes), 0);
   }
   const double begin = me_.clock;
   const timed::Moved moved = sim_.costs->move(mover_, begin, sim_.from, sim_.to);
@@ -131,7 +129,7 @@ void TimedBlock::signal(Flags to, Count count, Source at) {
     FlagPast& its = timed::Pasts::of(flag(peer, to.purpose, rank()));
     const std::uint64_t value = sent_base({to.purpose, peer}) + static_cast<std::uint64_t>(count);
     sim_.pasts.add(its, {value, seen, me_.steps});
-    sim_.traffic.more(rank(), peer, kFlagBytes);
+    account_.sent(peer, 0, kFlagBytes);
     if (its.waiter == 0) return;
     timed::Strand& waiter = sim_.scheduler.strand(its.waiter - 1);
     if (value < waiter.waiting.wanted) return;
@@ -313,7 +311,7 @@ void TimedBlock::put_packets(const Call& call, const char* in, std::size_t n, st
 }
 
 /// Goes on when the packets of all have come, and sim_.seen says when; then its clock is as it was.
-void TimedBlock::await_packets(const Call& call, int from, Source at) {
+void TimedBlock::await_packets(const Call& call, Source at) {
   const std::uint64_t use = uses(Region::packets);
   const double begin = me_.clock;
   const std::span<Arrival> all = sim_.arrivals(index(), use, rank());
@@ -327,7 +325,6 @@ void TimedBlock::await_packets(const Call& call, int from, Source at) {
     if (its.fingerprint != packet_fingerprint(call)) fail("has sent packets of another call", peer);
     me_.steps = std::max(me_.steps, its.steps + 1);
   });
-  (void)from;
   for (std::size_t p = 0; p < all.size(); ++p) sim_.seen[p] = all[p].seen;
   me_.clock = begin;
 }
@@ -336,7 +333,7 @@ void TimedBlock::get_packets(const Call& call, char* out, std::size_t n, std::si
   const double begin = me_.clock;
   const std::uint64_t use = uses(Region::packets);
   const std::size_t bytes = n * call.element();
-  await_packets(call, from, at);
+  await_packets(call, at);
   sim_.from.assign(sim_.costs->knows_places() ? static_cast<std::size_t>(size()) : 0, {});
   sim_.to.assign(sim_.from.size(), {});
   if (!sim_.from.empty() && bytes > 0)
@@ -364,7 +361,7 @@ void TimedBlock::reduce_packets(const Call& call, char* out, const char* in, std
   const double begin = me_.clock;
   const std::uint64_t use = uses(Region::packets);
   const std::size_t bytes = n * call.element();
-  await_packets(call, kAll, at);
+  await_packets(call, at);
   sim_.from.assign(sim_.costs->knows_places() ? static_cast<std::size_t>(size()) : 0, {});
   sim_.to.clear();
   if (!sim_.from.empty() && bytes > 0) {

@@ -16,7 +16,8 @@ class TimedBlock : public Connections {
       : Connections(simulation.places.team(strand.rank), strand.block, strand.launch->blocks),
         sim_(simulation),
         me_(strand),
-        mover_{strand.rank, strand.block, strand.launch} {}
+        mover_{strand.rank, strand.block, strand.launch},
+        account_(simulation.traffic, strand.rank) {}
 
   // Each word knows where in its kernel it stands.
   void copy(View to, const void* from, std::size_t bytes, Source at = Source::current());
@@ -60,7 +61,7 @@ class TimedBlock : public Connections {
   Memory resolve_tables(const Call& call, Reach reach, timed::Exchange& entered);
   double come(timed::Exchange& all, const timed::Strand& who) const;
   void await(timed::FlagPast& flag, Flags from, std::uint64_t wanted, std::uint64_t base, Source at);
-  void await_packets(const Call& call, int from, Source at);
+  void await_packets(const Call& call, Source at);
   timed::Event* record(model::Word word, double begin, Source at, std::size_t bytes = 0);
   timed::At place(const void* at) const;
   void fail(const char* what, int peer) const;
@@ -68,6 +69,7 @@ class TimedBlock : public Connections {
   timed::Simulation& sim_;
   timed::Strand& me_;
   timed::Mover mover_;
+  timed::Account account_;
 };
 
 }  // namespace tutti

@@ -7,10 +7,7 @@ namespace tutti::timed {
 void Pasts::add(FlagPast& flag, const Signal& signal) {
   flag.count = signal.count;
   if (flag.spilled == 0 && flag.many < FlagPast::kKept) {
-    const std::uint32_t at = (flag.first + flag.many++) % FlagPast::kKept;
-    flag.seen[at] = signal.seen;
-    flag.counts[at] = signal.count;
-    flag.steps[at] = signal.steps;
+    flag.kept[flag.many++] = {signal.seen, static_cast<std::uint32_t>(signal.count), signal.steps};
     return;
   }
   if (flag.spilled == 0) {
@@ -28,18 +25,23 @@ void Pasts::add(FlagPast& flag, const Signal& signal) {
 Signal Pasts::acquire(FlagPast& flag, std::uint64_t wanted) {
   flag.acquired = wanted;
   for (;;) {
-    while (flag.many > 0 && flag.counts[flag.first] < wanted) {
-      flag.first = static_cast<std::uint8_t>((flag.first + 1) % FlagPast::kKept);
-      --flag.many;
+    // What is under way on one flag is far less than 2^31 signals.
+    std::uint16_t past = 0;
+    while (past < flag.many &&
+           static_cast<std::int32_t>(flag.kept[past].count - static_cast<std::uint32_t>(wanted)) < 0)
+      ++past;
+    if (past > 0) {
+      flag.many = static_cast<std::uint16_t>(flag.many - past);
+      for (std::uint16_t i = 0; i < flag.many; ++i) flag.kept[i] = flag.kept[i + past];
     }
-    if (flag.many > 0) return {flag.counts[flag.first], flag.seen[flag.first], flag.steps[flag.first]};
+    if (flag.many > 0)
+      return {wanted + (flag.kept[0].count - static_cast<std::uint32_t>(wanted)), flag.kept[0].seen,
+              flag.kept[0].steps};
     std::deque<Signal>& more = spilled_[flag.spilled - 1u];
     while (!more.empty() && more.front().count < wanted) more.pop_front();
     for (; !more.empty() && flag.many < FlagPast::kKept; more.pop_front()) {
-      const std::uint32_t at = (flag.first + flag.many++) % FlagPast::kKept;
-      flag.seen[at] = more.front().seen;
-      flag.counts[at] = more.front().count;
-      flag.steps[at] = more.front().steps;
+      const Signal& next = more.front();
+      flag.kept[flag.many++] = {next.seen, static_cast<std::uint32_t>(next.count), next.steps};
     }
     if (more.empty()) {
       free_.push_back(flag.spilled);

@@ -20,17 +20,21 @@ struct Signal {
 /// The strand that waits for a flag, an exchange or packets; nobody.
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// A flag as it stands in an arena: the rest of its line tells the signals that its reader has not waited for yet.
+/// A flag as it stands in an arena: the rest of its line tells the signals that its reader has not waited for yet. Two
+/// of them fit the first half of it, the line of a CPU: thousands of ranks' flags are in no cache.
 struct FlagPast {
-  static constexpr std::uint32_t kKept = 5;
+  struct Kept {
+    double seen;
+    std::uint32_t count;  // the low half
+    int steps;
+  };
+  static constexpr std::uint32_t kKept = 6;
   std::uint64_t count;
   std::uint64_t acquired;  // by its reader
   std::uint32_t waiter;    // its number, and 1; 0 if nobody waits
-  std::uint8_t first, many;
+  std::uint16_t many;
   std::uint16_t spilled;  // 0, or which of the longer pasts goes on from here, and 1
-  double seen[kKept];
-  std::uint64_t counts[kKept];
-  int steps[kKept];
+  Kept kept[kKept];       // the earliest first
 };
 static_assert(sizeof(FlagPast) <= sizeof(Flag) && offsetof(FlagPast, count) == offsetof(Flag, count));
 

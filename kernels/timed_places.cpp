@@ -27,7 +27,7 @@ char* reserve(std::size_t bytes, int protection) {
 
 Places::Places(const Geometry& geometry, Backing backing) : layout_(layout_of(geometry)), backing_(backing) {
   const auto ranks = static_cast<std::size_t>(geometry.ranks);
-  arena_bits_ = std::bit_width(layout_.bytes - 1);
+  arena_bits_ = std::bit_width(layout_.bytes + kStaggers * kStagger);
   arenas_bytes_ = ranks << arena_bits_;
   buffer_bits_ = backing == Backing::real ? kRealBits : kAddressBits;
   buffers_bytes_ = ranks << buffer_bits_;
@@ -131,8 +131,8 @@ At Places::at(const void* where, std::span<const Launch> calls) const {
 At Places::in_arena_at(const void* where) const {
   const Geometry& g = layout_.geometry;
   const auto slots = static_cast<std::size_t>(g.slots), ranks = static_cast<std::size_t>(g.ranks);
-  const std::size_t offset = (address(where) - address(arenas_)) & ((std::size_t{1} << arena_bits_) - 1);
   At at{.rank = owner(where)};
+  const std::size_t offset = address(where) - address(arena(at.rank));
   if (offset >= layout_.p2p) {
     const std::size_t i = (offset - layout_.p2p) / layout_.p2p_stride();
     const std::size_t within = (offset - layout_.p2p) % layout_.p2p_stride();

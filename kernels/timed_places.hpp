@@ -18,7 +18,10 @@ class Places {
 
   const Layout& layout() const { return layout_; }
   const Team& team(int rank) const { return teams_[static_cast<std::size_t>(rank)]; }
-  char* arena(int rank) const { return arenas_ + (static_cast<std::size_t>(rank) << arena_bits_); }
+  char* arena(int rank) const {
+    const auto r = static_cast<std::size_t>(rank);
+    return arenas_ + (r << arena_bits_) + r % kStaggers * kStagger;
+  }
 
   char* allocate(int rank, std::size_t bytes);
   int allocate_segment(std::size_t bytes);
@@ -36,13 +39,16 @@ class Places {
   At at(const void* address, std::span<const Launch> calls) const;
 
  private:
+  // The same place of every rank would fall into the same set of every cache.
+  static constexpr std::size_t kStagger = 4096 + kLine, kStaggers = 512;
+
   static std::uintptr_t address(const void* at) { return reinterpret_cast<std::uintptr_t>(at); }
   char* take(int rank, std::size_t offset, std::size_t bytes);
   At in_arena_at(const void* address) const;
 
   Layout layout_;
   Backing backing_;
-  char* arenas_ = nullptr;  // [rank] 2^arena_bits_ bytes
+  char* arenas_ = nullptr;  // [rank] 2^arena_bits_ bytes, in which the arena stands somewhere
   int arena_bits_ = 0;
   std::size_t arenas_bytes_ = 0;
   char* buffers_ = nullptr;  // [rank] 2^buffer_bits_ bytes: the lower half for the rank alone, the upper for segments

@@ -1,6 +1,7 @@
 // The state of a world in virtual time, between its ranks' programs and their blocks' words.
 #pragma once
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,48 @@ class Traffic {
   std::size_t ranks_;
   Pairs payload_, more_;
   std::vector<double> to_all_;
+};
+
+/// One block's part of it, handed in when the block has ended, or needs room for another peer: the counts of thousands
+/// of ranks are in no cache.
+class Account {
+ public:
+  Account(Traffic& traffic, int rank) : traffic_(traffic), rank_(rank) {}
+  ~Account() {
+    for (const Entry& entry : entries_) hand_in(entry);
+  }
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+  /// From this rank to `peer`: payload, and what goes with it.
+  void sent(int peer, double payload, double more) {
+    Entry& entry = of(peer);
+    entry.sent += payload;
+    entry.more += more;
+  }
+  /// From `peer` to this rank.
+  void received(int peer, double payload) { of(peer).received += payload; }
+
+ private:
+  struct Entry {
+    int peer = -1;
+    double sent = 0, more = 0, received = 0;
+  };
+  Entry& of(int peer) {
+    Entry& entry = entries_[static_cast<std::size_t>(peer) % std::size(entries_)];
+    if (entry.peer == peer) return entry;
+    hand_in(entry);
+    return entry = {.peer = peer};
+  }
+  void hand_in(const Entry& entry) {
+    if (entry.peer < 0) return;
+    if (entry.sent > 0) traffic_.payload(rank_, entry.peer, entry.sent);
+    if (entry.received > 0) traffic_.payload(entry.peer, rank_, entry.received);
+    if (entry.more > 0) traffic_.more(rank_, entry.peer, entry.more);
+  }
+
+  Traffic& traffic_;
+  int rank_;
+  Entry entries_[8];
 };
 
 class Simulation {

@@ -25,21 +25,21 @@ struct Waiting {
 
 /// A rank's program, or a block of a call that it launched.
 struct Strand {
-  int number = 0;
-  int rank = 0;
-  int block = -1;  // the program
-  int core = -1;   // that it shares; none
   double clock = 0;
   double posted = 0;  // when its last stores to peers arrive; 0: a signal has waited for them
   int steps = 0;      // the longest chain of messages of this call that it has heard the end of
-  const Launch* launch = nullptr;
-  Waiting waiting;
+  int rank = 0;
+  int block = -1;  // the program
+  int number = 0;
+  int core = -1;  // that it shares; none
   bool parked = false;
   bool holds_core = false;
   bool done = true;
+  std::unique_ptr<Fiber> fiber;
+  Waiting waiting;
+  const Launch* launch = nullptr;
   double ready = 0;  // since when it waits for its core
   std::function<void()> job;
-  std::unique_ptr<Fiber> fiber;
 };
 
 class Scheduler {
