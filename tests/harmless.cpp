@@ -35,18 +35,27 @@ const std::string* Harmless::why(const std::string& defect) const {
   return found == entries_.end() ? nullptr : &found->reason;
 }
 
-std::vector<std::string> Harmless::complaints(const std::vector<Verdict>& verdicts) const {
+std::vector<std::string> Harmless::unlisted(const std::vector<Verdict>& verdicts) const {
   std::vector<std::string> all;
-  std::vector<bool> explains(entries_.size());
-  for (const Verdict& verdict : verdicts) {
-    if (verdict.found) continue;
-    bool listed = false;
-    for (std::size_t e = 0; e < entries_.size(); ++e)
-      if (entries_[e].lists(verdict.defect)) explains[e] = listed = true;
-    if (!listed) all.push_back(fmt::format("not found: {}", verdict.defect));
+  for (const Verdict& verdict : verdicts)
+    if (!verdict.found && !lists(verdict.defect)) all.push_back(fmt::format("not found: {}", verdict.defect));
+  return all;
+}
+
+std::vector<std::string> Harmless::stale(const std::vector<Verdict>& verdicts) const {
+  std::vector<std::string> all;
+  for (const Entry& e : entries_) {
+    const bool explains = std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& verdict) {
+      return !verdict.found && e.lists(verdict.defect);
+    });
+    if (!explains) all.push_back(fmt::format("{} lists what is always found: {}", path_, e.pattern));
   }
-  for (std::size_t e = 0; e < entries_.size(); ++e)
-    if (!explains[e]) all.push_back(fmt::format("{} lists what is always found: {}", path_, entries_[e].pattern));
+  return all;
+}
+
+std::vector<std::string> Harmless::complaints(const std::vector<Verdict>& verdicts) const {
+  std::vector<std::string> all = unlisted(verdicts);
+  for (std::string& complaint : stale(verdicts)) all.push_back(std::move(complaint));
   return all;
 }
 

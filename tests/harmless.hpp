@@ -22,7 +22,11 @@ class Harmless {
   /// The reason of the first entry that lists the defect; null if none does.
   const std::string* why(const std::string& defect) const;
 
-  /// One line for each defect that is neither found nor listed, and for each entry of the list that explains none.
+  /// One line for each defect that is neither found nor listed.
+  std::vector<std::string> unlisted(const std::vector<Verdict>& verdicts) const;
+  /// One line for each entry of the list that explains none.
+  std::vector<std::string> stale(const std::vector<Verdict>& verdicts) const;
+  /// Both.
   std::vector<std::string> complaints(const std::vector<Verdict>& verdicts) const;
   /// One line for each defect that is found though listed.
   std::vector<std::string> found_though_listed(const std::vector<Verdict>& verdicts) const;
