@@ -120,6 +120,8 @@ class Follower {
       if (told.heard_by >= 0) return;
       told.heard_by = static_cast<int>(i);
       told.message.heard = event.end;
+      // The event of a word that tells several has the arrival of the last.
+      told.message.arrived = std::min(told.message.arrived, event.end);
     });
   }
 

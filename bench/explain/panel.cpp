@@ -80,6 +80,7 @@ void Panel::lay_out() {
       }
       bottom = std::max(bottom, line + kCellHeight);
     }
+    bottoms_.push_back(bottom);
     y = bottom + gap_;
   }
   double x = kLabels;
@@ -210,7 +211,11 @@ std::string Panel::action(const Action& action, int chunk) const {
     return text;
   }
   double lowest = 0;
-  for (const Cells& from : action.from) lowest = std::max(lowest, below(box_of(from)).y);
+  for (const Cells& from : action.from) {
+    const std::string& label = story_.rows[static_cast<std::size_t>(from.row)].label;
+    const auto at = std::find(labels_.begin(), labels_.end(), label) - labels_.begin();
+    lowest = std::max(lowest, bottoms_[static_cast<std::size_t>(at)]);
+  }
   const auto rank = static_cast<std::size_t>(action.rank);
   const Box target = box_of(action.to.front());
   const double x = std::clamp(target.x + target.width / 2, left_[rank] + 8, right_[rank] - 8);

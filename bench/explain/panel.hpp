@@ -44,7 +44,7 @@ class Panel {
   int width_ = 0, height_ = 0;
   std::vector<double> left_, right_;     // [rank]
   std::vector<std::string> labels_;      // of rows, from the top
-  std::vector<double> tops_;             // [label]
+  std::vector<double> tops_, bottoms_;   // [label]
   std::vector<std::vector<Box>> boxes_;  // [row][cell]
 };
 

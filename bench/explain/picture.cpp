@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMargin = 16;
 constexpr int kMostWidth = 1240;  // of panels beside each other
-constexpr int kLeastWidth = 640;
+constexpr int kLeastWidth = 720;
 constexpr int kHead = 52;
 constexpr int kFoot = 26;
 

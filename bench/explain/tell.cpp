@@ -40,6 +40,8 @@ std::vector<Span> spans_of(const Recording& recording, const Chains& chains, con
     };
     std::string text;
     for (const Action* action : actions[i]) text += (text.empty() ? "" : "; ") + action->text;
+    if (text.empty() && event.word == Word::put_packets) text = "sends packets without data";
+    if (text.empty() && event.word == Word::get_packets) text = "reads packets without data";
     const auto bytes = static_cast<double>(event.bytes);
     switch (event.word) {
       case Word::copy:
