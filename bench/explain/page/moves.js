@@ -17,6 +17,7 @@ class Moves {
     if (step !== this.step) this.#show(step);
     this.step = step;
     for (const move of this.moves) this.#drawMove(move, t);
+    for (const flag of this.flags) Moves.#drawFlag(flag, t);
   }
 
   /// Lets one action stand out, or none.
@@ -37,8 +38,30 @@ class Moves {
       return this.#move(action, nth);
     });
     const legs = this.moves.reduce((sum, move) => sum + move.legs.length, 0);
+    this.flags = this.moves.length ? [] : (this.story.steps[step]?.messages ?? []).map((message) => this.#flag(message));
     this.root.setAttribute("class", legs > CROWD ? "crowd" : "");
-    this.root.replaceChildren(...this.moves.map((move) => move.group));
+    this.root.replaceChildren(...this.moves.map((move) => move.group), ...this.flags.map(({ group }) => group));
+  }
+
+  // Where no data moves, what ranks tell each other: a line straight from one to the other, each in a place of its own.
+  #flag({ from, to, sent, arrived }) {
+    const { ranks } = this, n = this.story.ranks;
+    const wide = ranks.root.viewBox.baseVal.width - ranks.left - 20;
+    const x = (ranks.left + 10 + (wide * (from * n + to + 0.5)) / (n * n)).toFixed(1);
+    const up = to < from;
+    const begin = ranks.bandTop(from) + (up ? 6 : ranks.band - 6), end = ranks.bandTop(to) + (up ? ranks.band : 0);
+    const path = svg("path", { class: "leg onto", d: `M${x} ${begin}V${end}`, pathLength: 1 });
+    const tip = svg("path", { class: "head", d: `M${x} ${end + (up ? -1 : 1)}l-3 ${up ? 6 : -6}h6z` });
+    const group = svg("g", { class: "move flag" }, path, tip, svg("circle", { cx: x, cy: begin, r: 2.5 }));
+    return { group, path, tip, sent, arrived };
+  }
+
+  static #drawFlag({ group, path, tip, sent, arrived }, t) {
+    const part = Math.min(1, Math.max(0, (t - sent) / (arrived - sent)));
+    group.classList.toggle("running", part > 0 && part < 1);
+    group.classList.toggle("done", part >= 1);
+    path.style.strokeDashoffset = part > 0 ? 1 - part : 0;
+    tip.classList.toggle("there", part >= 1);
   }
 
   #move(action, nth) {
@@ -75,10 +98,14 @@ class Moves {
     return { action, group, legs };
   }
 
-  // Below the rank that adds, between where its terms come from and where the sum goes.
+  // Below the rank that adds; between the rows that its terms come from and those that the sum goes to, if they are
+  // apart, else in the middle of all.
   #plusOf(action, from, to, nth) {
     const middle = (boxes) => boxes.reduce((sum, box) => sum + box.x + box.width / 2, 0) / boxes.length;
-    const x = (middle(from) + middle(to)) / 2 + nth * 24;
+    const rows = (ranges) => ranges.map(([row]) => this.ranks.boxOf([row, 0, this.ranks.cells[row].length]));
+    const right = Math.max(...rows(action.from).map((box) => box.x + box.width));
+    const left = Math.min(...rows(action.to).map((box) => box.x));
+    const x = (right <= left ? (right + left) / 2 : (middle(from) + middle(to)) / 2) + nth * 24;
     const y = this.ranks.bandTop(action.rank) + this.ranks.band + RANK_GAP / 2;
     return { x: x - 9, y: y - 9, width: 18, height: 18 };
   }

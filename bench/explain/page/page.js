@@ -10,6 +10,7 @@ const PROMISES = {
   gather: "The root ends with the chunks of all ranks, side by side.",
   scatter: "Each rank ends with its own chunk of what the root had.",
   all_to_all: "Each rank ends with the chunks that all ranks had for it.",
+  send_recv: "One rank ends with what another had.",
   barrier: "No rank goes on before all have come.",
 };
 
@@ -18,15 +19,17 @@ const end = Math.max(...stories.map((story) => story.end));
 const main = document.getElementById("stories");
 
 function describe() {
-  const [{ collective, ranks, root, machine }] = stories;
-  const name = collective.replaceAll("_", "-");
+  const [{ collective, ranks, root, machine, cellBytes, rows }] = stories;
+  const name = collective === "send_recv" ? "send and receive" : collective.replaceAll("_", "-");
   const by = stories.map((story) => story.title).join(" and ");
   document.title = `${name} by ${by}, ${ranks} ranks · tutti`;
   document.getElementById("title").textContent = `${name[0].toUpperCase()}${name.slice(1)} by ${by}`;
   document.getElementById("promise").textContent =
-    (PROMISES[collective] ?? "") + (root >= 0 ? ` The root is rank ${root}.` : "");
+    (PROMISES[collective] ?? "") + (root < 0 ? "" : collective === "send_recv" ? ` Rank ${root} sends.` : ` The root is rank ${root}.`);
   document.getElementById("setting").textContent =
-    `${ranks} ranks on the machine “${machine}”. Times are virtual: predicted by running the kernel itself, not measured.`;
+    `${ranks} ranks on the machine “${machine}”. ` +
+    (rows.length ? `A cell is ${bytesText(cellBytes)} of equal numbers. ` : "") +
+    "Times are virtual: predicted by running the kernel itself, not measured.";
 }
 
 function explainSigns() {
@@ -46,46 +49,52 @@ function explainSigns() {
   const bar = (kind) =>
     svg("svg", { viewBox: "0 0 28 14", width: 28, height: 14 },
       svg("rect", { class: `bar ${kind}`, x: 1, y: kind === "wait" ? 5 : 1, width: 26, height: kind === "wait" ? 4 : 12 }));
-  const sign = (picture, text) => html("li", {}, picture, html("span", {}, text));
+  const sign = (is, picture, text) => (is ? [html("li", {}, picture, html("span", {}, text))] : []);
+  const acts = (kind) => stories.some(({ steps }) => steps.some(({ actions }) => actions.some((a) => a.kind === kind)));
+  const spends = (kind) => stories.some(({ spans }) => spans.some((span) => span.kind === kind));
   document.getElementById("legend").append(
-    sign(cell, "a cell: its value, and below it whose parts are in that"),
-    sign(arrow("copy"), "copies"),
-    sign(arrow("add", plus), "adds"),
-    sign(bar("transfer"), "transfer"),
-    sign(bar("reduce"), "reduce"),
-    sign(bar("wait"), "wait"),
-    sign(svg("svg", { viewBox: "0 0 28 14", width: 28, height: 14 }, svg("path", { class: "flag", d: "M2 1L26 13" })),
+    ...sign(acts("copy") || acts("add"), cell, "a cell: its value, and whose parts are in it"),
+    ...sign(acts("copy"), arrow("copy"), "copies"),
+    ...sign(acts("add"), arrow("add", plus), "adds"),
+    ...sign(spends("transfer"), bar("transfer"), "transfer"),
+    ...sign(spends("reduce"), bar("reduce"), "reduce"),
+    ...sign(spends("wait"), bar("wait"), "wait"),
+    ...sign(true, svg("svg", { viewBox: "0 0 28 14", width: 28, height: 14 }, svg("path", { class: "flag", d: "M2 1L26 13" })),
       "flag to another rank: go on"),
   );
 }
 
 function summarise() {
-  const checked = (counted, formula, text) =>
-    counted === formula ? `${text(counted)} ✓ as its formula says` : `${text(counted)}, its formula says ${text(formula)}`;
+  const checked = ({ counted, formula, formulaText }, of, text) => {
+    if (formulaText) return `${text(counted[of])}; the formula does not hold: ${formulaText}`;
+    return counted[of] === formula[of] ? `${text(counted[of])} ✓ as its formula says`
+                                       : `${text(counted[of])} ✗ its formula says ${text(formula[of])}`;
+  };
   const rows = stories.map((story) =>
     html("tr", {}, html("th", { scope: "row" }, story.title),
-      html("td", {}, checked(story.counted.steps, story.formula.steps, String)),
-      html("td", {}, checked(story.counted.bytes, story.formula.bytes, bytesText)),
+      html("td", {}, checked(story, "steps", String)),
+      html("td", {}, checked(story, "bytes", bytesText)),
       html("td", {}, `${timeText(story.end)} (predicted)`),
       html("td", { class: story.right ? "right" : "wrong" }, story.right ? "✓ right on every rank" : "✗ wrong")));
   document.querySelector("#summary tbody").append(...rows);
   if (stories.length < 2) return;
   const [fastest, ...others] = [...stories].sort((a, b) => a.end - b.end);
-  const behind = others.map((story) => `${(story.end / fastest.end).toFixed(2)} times as long by ${story.title}`);
+  const behind = others.map((story) => `${story.title} takes ${(story.end / fastest.end).toFixed(2)} times as long`);
   document.getElementById("verdict").textContent =
-    `At this size ${fastest.title} ends first, after ${timeText(fastest.end)} of virtual time; it takes ${behind.join(", ")}.`;
+    `At this size ${fastest.title} ends first, after ${timeText(fastest.end)} of virtual time; ${behind.join(", ")}.`;
 }
 
 const player = new Player(stories, end, (t) => panels.forEach((panel) => panel.draw(t)));
 const panels = stories.map((story) => new Panel(story, end, (t) => player.seek(t)));
 main.append(...panels.map((panel) => panel.root));
 
-// Side by side if each then keeps its rows on one line, else one above the other.
+// Side by side if pictures do not get much longer by it, else one above the other.
 function layout() {
   const wide = main.clientWidth, columns = Math.min(2, stories.length);
   if (wide === 0) return;  // not shown yet, or no longer
-  const least = Math.max(...panels.map((panel) => panel.ranks.leastWidth)) + 34;
-  main.classList.toggle("beside", columns > 1 && wide >= columns * Math.max(420, least));
+  const inside = wide / columns - 44;
+  main.classList.toggle("beside",
+    columns > 1 && inside >= 400 && panels.every((panel) => panel.ranks.linesIn(inside) <= 2));
   for (const panel of panels) panel.layout();
   player.draw();
 }

@@ -56,10 +56,20 @@ class Panel {
       item.addEventListener("pointerleave", () => this.ranks.moves.mark(null));
       return { item, action };
     });
-    this.list.replaceChildren(...this.items.map(({ item }) => item));
+    const told = this.items.length ? [] : this.#told(now?.messages ?? []);
+    this.list.replaceChildren(...told, ...this.items.map(({ item }) => item));
     this.heading.textContent = story.nameOf(step);
     this.sentence.textContent = now ? now.text : this.#outside(step);
     this.root.querySelector(".caption").scrollTop = 0;
+  }
+
+  // Of a step without data: whom each rank tells that it may go on.
+  #told(messages) {
+    const of = Map.groupBy(messages, ({ from }) => from);
+    return [...of].sort(([a], [b]) => a - b).map(([from, all]) => {
+      const peers = [...new Set(all.map(({ to }) => to))].sort((a, b) => a - b);
+      return html("li", {}, `rank ${from} tells rank${peers.length > 1 ? "s" : ""} ${peers.join(", ")}`);
+    });
   }
 
   #outside(step) {

@@ -66,6 +66,11 @@ class Ranks {
     return this.left + 8;
   }
 
+  /// How many lines each rank's rows would take.
+  linesIn(width) {
+    return this.#lines(width - this.#margin(width), CELL_LEAST).length;
+  }
+
   /// The least width in which every rank's rows keep to one line.
   get leastWidth() {
     return this.#margin(Infinity) + Ranks.#extent(this.#lines(Infinity, CELL_LEAST));
