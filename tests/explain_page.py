@@ -94,7 +94,7 @@ DAMAGES = [
     ("contrast", r"--card: light-dark\(#ffffff, #\w+\)", "--card: #ffffff"),
     ("names for all controls", r'<button type="button" id="back" aria-label="Step back" title="[^"]*"', '<button id="back"'),
     ("needs no network", r"</main>", '<img src="https://example.org/x.png" alt=""></main>'),
-    ("says what it is", r" Times are virtual: predicted", " Times are"),
+    ("says what it is", r"Times are virtual: predicted", "Times are"),
 ]
 
 

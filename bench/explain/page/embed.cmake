@@ -6,8 +6,11 @@ function(add_text name)
   set(text)
   foreach(file IN LISTS ARGN)
     file(READ "${file}" one)
-    # Indentation is for who reads the sources; a page is to be small.
-    string(REGEX REPLACE "\n +" "\n" one "${one}")
+    # Indentation and comments are for who reads the sources; a page is to be small.
+    string(REGEX REPLACE "\n +" "\n" one "\n${one}")
+    string(REGEX REPLACE "\n//[^\n]*" "" one "${one}")
+    string(STRIP "${one}" one)
+    string(APPEND one "\n")
     string(APPEND text "${one}")
   endforeach()
   if(text MATCHES "\\)embedded\"")

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,8 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Picoseconds are more than anybody sees.
-double rounded(double ns) { return std::round(ns * 1000) / 1000; }
+// Picoseconds are more than anybody sees. Whole numbers without ".0": most are.
+Json rounded(double ns) {
+  const double whole = std::round(ns);
+  if (std::abs(ns - whole) < 0.0005) return static_cast<std::int64_t>(whole);
+  return std::round(ns * 1000) / 1000;
+}
 
 // The mask in hexadecimal: a number of JavaScript does not hold 64 bits.
 Json cell_of(const Cell& cell) {
@@ -28,9 +33,7 @@ Json ranges_of(const std::vector<Cells>& ranges) {
   return all;
 }
 
-const char* name_of(Row::Kind kind) {
-  return kind == Row::Kind::in ? "in" : kind == Row::Kind::out ? "out" : "slot";
-}
+const char* name_of(Row::Kind kind) { return kind == Row::Kind::in ? "in" : kind == Row::Kind::out ? "out" : "slot"; }
 
 const char* name_of(Span::Kind kind) {
   return kind == Span::Kind::transfer ? "transfer" : kind == Span::Kind::reduce ? "reduce" : "wait";
@@ -51,10 +54,17 @@ class Texts {
   std::vector<std::string> all_;
 };
 
+// What a rank does is said of the word's span too, there without the rank.
+Json text_of(const Action& action, Texts& texts) {
+  const std::string who = fmt::format("rank {} ", action.rank);
+  if (action.text.compare(0, who.size(), who) != 0) return action.text;
+  return texts.place_of(action.text.substr(who.size()));
+}
+
 Json action_of(const Action& action, Texts& texts) {
   return Json::array({action.kind == Action::Kind::add ? "add" : "copy", action.rank, action.block,
                       rounded(action.begin), rounded(action.end), ranges_of(action.from), ranges_of(action.to),
-                      action.text, texts.place_of(action.source)});
+                      text_of(action, texts), texts.place_of(action.source)});
 }
 
 Json message_of(const Message& message, Texts& texts) {
@@ -94,8 +104,11 @@ Json page_data(const Story& story) {
   for (const Row& row : story.rows) {
     Json cells = Json::array();
     for (const Cell& cell : row.cells) cells.push_back(cell_of(cell));
-    rows.push_back(
-        {{"kind", name_of(row.kind)}, {"rank", row.rank}, {"label", row.label}, {"cells", cells}, {"parts", row.parts}});
+    rows.push_back({{"kind", name_of(row.kind)},
+                    {"rank", row.rank},
+                    {"label", row.label},
+                    {"cells", cells},
+                    {"parts", row.parts}});
     before.push_back(row.cells);
   }
 

@@ -31,7 +31,8 @@ class Story {
     const step = {
       number, text,
       actions: actions.map(([kind, rank, block, begin, end, from, to, text, source]) =>
-        ({ kind, rank, block, begin, end, from, to, text, source: this.texts[source] })),
+        ({ kind, rank, block, begin, end, from, to, source: this.texts[source],
+           text: typeof text === "string" ? text : `rank ${rank} ${this.texts[text]}` })),
       messages: messages.map(([purpose, from, to, block, sent, arrived]) =>
         ({ purpose: this.texts[purpose], from, to, block, sent, arrived })),
     };
