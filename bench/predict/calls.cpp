@@ -46,7 +46,7 @@ Calls::Calls(const timed::Machine& machine, const Question& question)
   const int ranks = question.c.ranks;
   blocks_ = machine.is_gpu ? gpu_blocks(request_, plan_, geometry_)
                            : host_blocks(request_, plan_, ranks, threads_of(machine, ranks), question.blocks);
-  if (machine.is_gpu && ranks > kFoldedAbove) fold();
+  if (machine.is_gpu && ranks > question.folded_above) fold();
 }
 
 void Calls::fold() {

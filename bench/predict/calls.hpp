@@ -6,10 +6,6 @@
 
 namespace tutti::predict {
 
-/// In worlds of more ranks all blocks of a call are one block (of a double tree: two), as fast as all of them and with
-/// their slots together: the blocks of a call do the same, side by side, each with a part of the data.
-inline constexpr int kFoldedAbove = 128;
-
 /// What is the same on all ranks. Throws tutti::Error (unsupported) if the algorithm cannot serve the call.
 class Calls {
  public:

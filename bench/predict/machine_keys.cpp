@@ -23,6 +23,7 @@ constexpr Key kKeys[] = {
     {"packet_block", "GB/s", &Machine::packet_block, Needed::above, Needed::never},
     {"packet_wire", "bytes per byte", &Machine::packet_wire, Needed::above, Needed::maybe},
     {"cores", "cores", &Machine::cores, Needed::never, Needed::above},
+    {"page", "ns", &Machine::page, Needed::never, Needed::maybe},
     {"handover", "ns", &Machine::handover, Needed::never, Needed::maybe},
     {"each_block", "ns", &Machine::each_block, Needed::never, Needed::maybe},
     {"core_cache", "bytes", &Machine::core_cache, Needed::never, Needed::above},

@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/predict/machine_keys.hpp"
-
 namespace tutti::predict {
 namespace {
 
@@ -48,18 +46,15 @@ Json row_object(const Row& row) {
   return object;
 }
 
-Json machine_object(const MachineFile& file) {
-  Json machine = Json::parse(write_machine(file));
-  machine["described"] = true;
-  return machine;
-}
-
 }  // namespace
 
 std::string predict_report(const MachineFile& machine, const std::string& command, const std::vector<Group>& groups) {
   Json document = {
-      {"predicted", true},     {"machine", machine_object(machine)}, {"command", command},
-      {"rows", Json::array()}, {"not_applicable", Json::array()},
+      {"predicted", true},
+      {"machine", Json::parse(write_machine(machine))},
+      {"command", command},
+      {"rows", Json::array()},
+      {"not_applicable", Json::array()},
   };
   for (const Group& group : groups)
     for (const Row& row : group) {

@@ -100,7 +100,7 @@ Prediction predict(const Machine& described, const Question& question) {
   world.run([&](Rank& rank) {
     Stopwatch watch(calls, world, rank, !machine.is_gpu);
     double mine = watch.slowest();
-    if (mine < kLongCall && c.ranks <= kFoldedAbove) {
+    if (mine < kLongCall && c.ranks <= question.folded_above) {
       watch.alone(machine.is_gpu ? kWarmUps : kWarmUpsOfCaches);
       mine = together ? watch.together(kTimed) : watch.alone(kTimed);
     } else if (!machine.is_gpu) {

@@ -7,11 +7,16 @@
 
 namespace tutti::predict {
 
+/// In worlds of more ranks all blocks of a call are one block (of a double tree: two), as fast as all of them and with
+/// their slots together: the blocks of a call do the same, side by side, each with a part of the data.
+inline constexpr int kFoldedAbove = 128;
+
 struct Question {
   bench::Case c;  ///< with its ranks, which may be more than the machine has
   Algorithm algorithm = Algorithm::automatic;
   bench::MemoryKind memory = bench::MemoryKind::peer_mapped;
   int blocks = 0;  ///< GPUs: the most of a call; CPUs: those of every call. 0: as the library would run
+  int folded_above = kFoldedAbove;
 };
 
 struct Prediction {

@@ -64,7 +64,7 @@ std::vector<Group> groups_of(const PredictArguments& arguments, int ranks) {
         Group group;
         for (const Algorithm algorithm : arguments.calls.algorithms)
           if (algorithm == Algorithm::automatic || std::find(known.begin(), known.end(), algorithm) != known.end())
-            group.emplace_back().question = {c, algorithm, memory, arguments.blocks};
+            group.emplace_back().question = {c, algorithm, memory, arguments.blocks, kFoldedAbove};
         if (!group.empty()) groups.push_back(std::move(group));
       }
     }
