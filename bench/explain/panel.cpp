@@ -131,6 +131,13 @@ Panel::Box Panel::box_of(const Cells& cells) const {
   return {first.x, first.y, last.x + last.width - first.x, last.y + last.height - first.y};
 }
 
+/// Of all lines of the row and those beside it.
+double Panel::bottom_of(const Cells& cells) const {
+  const std::string& label = story_.rows[static_cast<std::size_t>(cells.row)].label;
+  const auto at = std::find(labels_.begin(), labels_.end(), label) - labels_.begin();
+  return bottoms_[static_cast<std::size_t>(at)];
+}
+
 /// Whether a slot's cell is still to be read at the step, or later.
 bool Panel::needed(int row, int number, int index) const {
   if (story_.rows[static_cast<std::size_t>(row)].kind != Row::Kind::slot) return true;
@@ -199,6 +206,12 @@ std::string Panel::action(const Action& action, int chunk) const {
   const auto reach = [&](Point from, const Cells& to) {
     const Box box = box_of(to);
     const bool down = box.y > from.y + 4;
+    const double bottom = bottom_of(to);
+    if (!down && box.y + box.height < bottom - 1) {  // another line is below it: from the left
+      const double middle = box.y + box.height / 2;
+      return fmt::format("<path {} d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n", arrow, from.x,
+                         from.y, from.x, from.y + 24, box.x - 44, middle + 6, box.x - 2, middle);
+    }
     const double across = box.x + box.width / 2 - from.x;
     if (!down && across > -box.width / 2 && across < box.width / 2)  // right above: beside what comes down
       return curve({from.x - 7, from.y - 7}, {from.x - 12, box.y + box.height + 1}, false, arrow);
@@ -211,11 +224,7 @@ std::string Panel::action(const Action& action, int chunk) const {
     return text;
   }
   double lowest = 0;
-  for (const Cells& from : action.from) {
-    const std::string& label = story_.rows[static_cast<std::size_t>(from.row)].label;
-    const auto at = std::find(labels_.begin(), labels_.end(), label) - labels_.begin();
-    lowest = std::max(lowest, bottoms_[static_cast<std::size_t>(at)]);
-  }
+  for (const Cells& from : action.from) lowest = std::max(lowest, bottom_of(from));
   const auto rank = static_cast<std::size_t>(action.rank);
   const Box target = box_of(action.to.front());
   const double x = std::clamp(target.x + target.width / 2, left_[rank] + 8, right_[rank] - 8);

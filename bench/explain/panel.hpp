@@ -31,6 +31,7 @@ class Panel {
   void lay_out();
   bool sums_below() const;
   Box box_of(const Cells& cells) const;
+  double bottom_of(const Cells& cells) const;
   std::string cells_of(int index) const;
   std::string cell(int row, int number, const Cell& cell, bool fresh, bool old) const;
   std::string action(const Action& action, int number) const;

@@ -14,8 +14,8 @@ namespace tutti::explain {
 namespace {
 
 constexpr int kMargin = 16;
-constexpr int kMostWidth = 1240;  // of panels beside each other
-constexpr int kLeastWidth = 720;
+constexpr int kMostWidth = 1340;  // of panels beside each other
+constexpr int kLeastWidth = 780;
 constexpr int kHead = 52;
 constexpr int kFoot = 26;
 

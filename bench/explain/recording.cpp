@@ -33,9 +33,9 @@ Geometry roomy(const Subject& subject, std::size_t call_bytes) {
              .packet_bytes = std::max(band, kLine)};
   const double bytes = 2.0 * static_cast<double>(n) * g.blocks * g.slots * static_cast<double>(g.slot_bytes);
   if (bytes > kMostArenaBytes)
-    throw bench::ArgumentError(fmt::format("{} cells of {} bytes on {} ranks need {:.0f} GB of slots, more than {:.0f}",
-                                           subject.cells, subject.cell_bytes, subject.ranks, bytes / 1e9,
-                                           kMostArenaBytes / 1e9));
+    throw bench::ArgumentError(
+        fmt::format("{} cells of {} bytes on {} ranks need {:.0f} GB of slots, more than {:.0f}: use a smaller --cell",
+                    subject.cells, subject.cell_bytes, subject.ranks, bytes / 1e9, kMostArenaBytes / 1e9));
   return g;
 }
 
