@@ -10,9 +10,10 @@
 
 namespace tutti::tests {
 
-/// f(i) for each i < count, in any order. Throws what one of them threw.
+/// f(i) for each i < count, in any order, on so many threads; 0: one for each core. Throws what one of them threw.
 template <class F>
-void on_all_cores(std::size_t count, F f) {
+void on_all_cores(std::size_t count, F f, unsigned threads = 0) {
+  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr thrown;
@@ -27,7 +28,7 @@ void on_all_cores(std::size_t count, F f) {
   };
   {
     std::vector<std::jthread> others;
-    for (unsigned t = 1; t < std::max(1u, std::thread::hardware_concurrency()); ++t) others.emplace_back(work);
+    for (unsigned t = 1; t < threads; ++t) others.emplace_back(work);
     work();
   }
   if (thrown) std::rethrow_exception(thrown);

@@ -6,11 +6,14 @@
 
 #include "tests/model/check_plan.hpp"
 #include "tests/model/check_report.hpp"
+#include "tests/model/mutant_program.hpp"
 
 namespace tutti::model {
 namespace {
 
 int check(const Options& options) {
+  if (options.mutants)
+    return mutants::hunt_and_tell(options.kernels, static_cast<int>(options.seeds.value_or(200)), options.jobs);
   const Work work = work_for(options);
   const auto start = std::chrono::steady_clock::now();
   Result result;

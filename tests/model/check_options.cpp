@@ -17,6 +17,7 @@ const char* const kExamples = R"(examples:
   tutti check --kernel tree_all_reduce,tree_reduce --ranks 2..9,16 --memory staged --blocks 2
   tutti check --sequences --ranks 5 --seeds 1000
   tutti check --minutes 1
+  tutti check --mutants --kernel ring_reduce            is the check itself any good?
   tutti check --kernel send --plant wait:p2p_credit     what a finding looks like
 
 Without --kernel and --sequences: every kernel in worlds of 2 to 16, 32 and 64 ranks (the costliest not in the largest),
@@ -92,11 +93,17 @@ std::vector<int> ranks_of(const std::string& text) {
   return ranks;
 }
 
+bool has_purpose(Word word) {
+  return word == Word::signal || word == Word::wait || word == Word::advance_sent || word == Word::advance_received;
+}
+
 Plant plant_of(const std::string& text) {
   const auto colon = text.find(':');
   Plant plant;
   plant.word = named<Word>(text.substr(0, colon), static_cast<int>(Word::sync) + 1, "--plant",
                            [](Word word) { return model::name_of(word); });
+  if (colon != std::string::npos && !has_purpose(plant.word))
+    throw OptionError(fmt::format("--plant '{}': {} has no purpose", text, model::name_of(plant.word)));
   if (colon != std::string::npos)
     plant.purpose = named<Purpose>(text.substr(colon + 1), kPurposes, "--plant",
                                    [](Purpose purpose) { return model::name_of(purpose); });
@@ -108,7 +115,8 @@ Plant plant_of(const std::string& text) {
 const char* memory_name(cases::Mapped mapped) { return kMemories[static_cast<int>(mapped)]; }
 
 std::string text_of(const Plant& plant) {
-  return fmt::format("{}:{}", model::name_of(plant.word), model::name_of(plant.purpose));
+  const char* const word = model::name_of(plant.word);
+  return has_purpose(plant.word) ? fmt::format("{}:{}", word, model::name_of(plant.purpose)) : word;
 }
 
 std::optional<Options> parse_options(const std::vector<std::string>& arguments, std::string& help) {
@@ -122,9 +130,9 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments, 
   CLI::App app("Runs every kernel in the model, all ranks in one thread, and checks every access.", "tutti check");
   std::string known = "only these, of: all";
   for (int k = 0; k < kKernels; ++k) known.append(", ").append(name_of(static_cast<Kernel>(k)));
-  app.add_option("--kernel", kernels, known);
+  auto* const with_kernels = app.add_option("--kernel", kernels, known);
   app.add_flag("--sequences", o.sequences, "sequences of mixed calls on one communicator");
-  app.add_option("--ranks", ranks, "worlds: 7, 2..8 or 2..8,16");
+  auto* const with_ranks = app.add_option("--ranks", ranks, "worlds: 7, 2..8 or 2..8,16");
   auto* const with_seeds = app.add_option("--seeds", seeds, "schedules of each kernel in each world [fewer in larger]");
   app.add_option("--first-seed", o.first_seed, "the first of them [1]");
   auto* const with_count = app.add_option("--count", count, "elements [sizes around every border]");
@@ -149,6 +157,8 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments, 
       ->check(CLI::Range(0.001, 1e6));
   auto* const with_plant = app.add_option(
       "--plant", plant, "rank 1 leaves out this WORD or WORD:PURPOSE, as in wait:data: a test of the check itself");
+  app.add_flag("--mutants", o.mutants,
+               "change every word of the kernels in turn, on every rank; each mutant is to be found [in 200 seeds]");
   app.footer(kExamples);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -159,12 +169,16 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments, 
   } catch (const CLI::ParseError& error) {
     throw OptionError(fmt::format("{} (-h lists the options)", error.what()));
   }
-  if (!kernels.empty()) o.kernels = kernels_of(kernels);
-  if (!ranks.empty()) o.ranks = ranks_of(ranks);
+  if (with_kernels->count() > 0) o.kernels = kernels_of(kernels);
+  if (with_ranks->count() > 0) o.ranks = ranks_of(ranks);
   if (with_seeds->count() > 0) {
     if (seeds == 0 || seeds > 1'000'000'000) throw OptionError("--seeds: use a number from 1 to 1000000000");
     o.seeds = seeds;
   }
+  for (const char* other : {"--sequences", "--ranks", "--first-seed", "--count", "--size", "--type", "--op", "--root",
+                            "--memory", "--blocks", "--slots", "--in-place", "--out-of-place", "--minutes", "--plant"})
+    if (o.mutants && app.count(other) > 0)
+      throw OptionError(fmt::format("--mutants chooses its calls itself: leave out {}", other));
   if (with_count->count() > 0) o.pins.count = count;
   if (with_bytes->count() > 0) {
     if (bytes > std::size_t{64} << 20) throw OptionError("--size: use at most 64M");

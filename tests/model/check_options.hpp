@@ -17,6 +17,7 @@ struct OptionError : std::runtime_error {
 struct Options {
   std::vector<Kernel> kernels;  ///< without `recv`, the other end of each `send`
   bool sequences = false;
+  bool mutants = false;    ///< the hunt for mutants instead, of `kernels`, with `seeds` and `jobs`
   std::vector<int> ranks;  ///< empty: for each kernel, all that are tried by default
   std::optional<std::uint64_t> seeds;
   std::uint64_t first_seed = 1;

@@ -1,9 +1,11 @@
 #include "tests/model/mutant_hunt.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cstring>
+#include <map>
 #include <mutex>
 
 #include "tests/harmless.hpp"
@@ -18,30 +20,72 @@ std::vector<Kernel> every_kernel() {
   return all;
 }
 
-/// How a mutant may be found, in the order of the table's columns.
-constexpr const char* kWays[] = {"race",      "missing sync", "deadlock", "counts",       "stray",
-                                 "unwritten", "overwritten",  "failed",   "wrong result", "mismatch not noticed"};
+/// How a mutant may be found, and the head of the table's column.
+struct Way {
+  const char* how;
+  const char* head;
+};
+constexpr Way kWays[] = {{"race", "race"},
+                         {"missing sync", "sync"},
+                         {"deadlock", "deadlock"},
+                         {"counts", "counts"},
+                         {"stray", "stray"},
+                         {"unwritten", "unwritten"},
+                         {"overwritten", "overwritten"},
+                         {"failed", "failed"},
+                         {"wrong result", "wrong"},
+                         {"mismatch not noticed", "mismatch"}};
 
 /// The mutants of a kernel, or of all, counted.
 struct Row {
   std::string kernel;
-  std::size_t mutants = 0, caught = 0;
-  std::size_t ways[std::size(kWays)] = {};
-  std::vector<int> seeds;  // of those that were caught
+  std::size_t mutants = 0, found = 0;
+  std::map<std::string, std::size_t> ways;
+  std::vector<int> seeds;  // of those that were found
 
   void add(const Caught& mutant) {
     ++mutants;
     if (!mutant.fate.found) return;
-    ++caught;
+    ++found;
     seeds.push_back(mutant.fate.seeds);
-    for (std::size_t w = 0; w < std::size(kWays); ++w) ways[w] += mutant.fate.found.how == kWays[w];
+    ++ways[mutant.fate.found.how];
   }
-  std::string text() {
-    std::string line = fmt::format("{:<30}{:>8}{:>8}{:>10}", kernel, mutants, caught, mutants - caught);
-    for (const std::size_t n : ways) line += fmt::format("{:>7}", n ? fmt::to_string(n) : "-");
-    std::sort(seeds.begin(), seeds.end());
-    return line +
-           fmt::format("{:>8}{:>6}\n", seeds.empty() ? 0 : seeds[seeds.size() / 2], seeds.empty() ? 0 : seeds.back());
+};
+
+/// With the columns that `all` has something in.
+std::string text_of(Row row, const Row& all) {
+  std::string line = fmt::format("{:<30}{:>8}{:>7}{:>10}", row.kernel, row.mutants, row.found, row.mutants - row.found);
+  for (const auto& [how, head] : kWays)
+    if (all.ways.count(how))
+      line += fmt::format("{:>{}}", row.ways.count(how) ? std::to_string(row.ways[how]) : "-", std::strlen(head) + 2);
+  std::sort(row.seeds.begin(), row.seeds.end());
+  if (row.seeds.empty()) return line + "\n";
+  return line + fmt::format("{:>8}{:>6}\n", row.seeds[row.seeds.size() / 2], row.seeds.back());
+}
+
+std::string heads(const Row& all) {
+  std::string first = fmt::format("{:<55}", ""),
+              second = fmt::format("{:<30}{:>8}{:>7}{:>10}", "kernel", "mutants", "found", "harmless");
+  for (const auto& [how, head] : kWays)
+    if (all.ways.count(how)) second += fmt::format("  {}", head);
+  first += fmt::format("  {:<{}}", "found first by", second.size() - first.size());
+  return fmt::format("{}seeds\n{}  median  most\n", first, second);
+}
+
+/// Why mutants do no harm, how many of which kernels.
+struct Reason {
+  std::string why;
+  std::size_t mutants = 0;
+  std::vector<std::string> kernels;
+
+  void add(const Caught& mutant) {
+    ++mutants;
+    if (std::find(kernels.begin(), kernels.end(), mutant.kernel) == kernels.end()) kernels.push_back(mutant.kernel);
+  }
+  std::string text() const {
+    const std::string whose =
+        kernels.size() <= 2 ? fmt::format("{}", fmt::join(kernels, ", ")) : fmt::format("{} kernels", kernels.size());
+    return fmt::format("{:>6}  {}: {}\n", mutants, whose, why);
   }
 };
 
@@ -49,7 +93,7 @@ struct Row {
 
 Bag run(const Hunt& hunt) {
   const tests::Harmless harmless(hunt.harmless);
-  const Mutants mutants(hunt.kernels.empty() ? every_kernel() : hunt.kernels, hunt.sources);
+  const Mutants mutants(hunt.kernels.empty() ? every_kernel() : hunt.kernels, hunt.sources, hunt.threads);
   Bag bag;
   bag.words = mutants.sites();
   std::vector<const Mutant*> chosen;
@@ -57,15 +101,18 @@ Bag run(const Hunt& hunt) {
   bag.mutants.resize(chosen.size());
   std::mutex mutex;
   std::size_t done = 0;
-  tests::on_all_cores(chosen.size(), [&](std::size_t m) {
-    const std::string& name = chosen[m]->name;
-    const std::string* const reason = harmless.why(name);
-    const int seeds = reason ? std::min(hunt.seeds, hunt.seeds_of_listed) : hunt.seeds;
-    bag.mutants[m] = {chosen[m]->sites.front().kernel, name, fate_of(*chosen[m], seeds), reason ? *reason : ""};
-    const std::scoped_lock lock(mutex);
-    ++done;
-    if (hunt.progress) hunt.progress(done, chosen.size());
-  });
+  tests::on_all_cores(
+      chosen.size(),
+      [&](std::size_t m) {
+        const std::string& name = chosen[m]->name;
+        const std::string* const reason = harmless.why(name);
+        const int seeds = reason ? std::min(hunt.seeds, hunt.seeds_of_listed) : hunt.seeds;
+        bag.mutants[m] = {chosen[m]->sites.front().kernel, name, fate_of(*chosen[m], seeds), reason ? *reason : ""};
+        const std::scoped_lock lock(mutex);
+        ++done;
+        if (hunt.progress) hunt.progress(done, chosen.size());
+      },
+      hunt.threads);
 
   std::vector<tests::Verdict> verdicts;
   for (const Caught& mutant : bag.mutants) verdicts.push_back({mutant.name, static_cast<bool>(mutant.fate.found)});
@@ -86,7 +133,7 @@ std::string table_of(const Bag& bag) {
   std::vector<Row> rows;
   Row all;
   all.kernel = "all";
-  std::vector<std::pair<std::string, std::size_t>> reasons;
+  std::vector<Reason> reasons;
   for (const Caught& mutant : bag.mutants) {
     auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.kernel == mutant.kernel; });
     if (row == rows.end()) {
@@ -96,21 +143,21 @@ std::string table_of(const Bag& bag) {
     row->add(mutant);
     all.add(mutant);
     if (mutant.fate.found) continue;
-    const std::string why = mutant.reason.empty() ? "not listed" : mutant.reason;
-    auto reason = std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == why; });
-    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {why, 0});
-    ++reason->second;
+    const std::string why = mutant.reason.empty() ? "NOT LISTED" : mutant.reason;
+    auto reason = std::find_if(reasons.begin(), reasons.end(), [&](const Reason& r) { return r.why == why; });
+    if (reason == reasons.end()) {
+      reason = reasons.emplace(reasons.end());
+      reason->why = why;
+    }
+    reason->add(mutant);
   }
-  std::string text = fmt::format("{:<30}{:>8}{:>8}{:>10}{:>70}{:>14}\n{:<30}{:>8}{:>8}{:>10}", "", "", "", "",
-                                 "found first", "seeds", "kernel", "mutants", "found", "harmless");
-  for (const char* way : {"race", "sync", "dead", "counts", "stray", "unwr", "overwr", "failed", "wrong", "misma"})
-    text += fmt::format("{:>7}", way);
-  text += fmt::format("{:>8}{:>6}\n", "median", "most");
-  for (Row& row : rows) text += row.text();
-  text += all.text();
+  std::string text = heads(all);
+  for (const Row& row : rows) text += text_of(row, all);
+  if (rows.size() > 1) text += text_of(all, all);
   if (!reasons.empty()) text += "\nWhy the others do no harm:\n";
-  std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (const auto& [why, number] : reasons) text += fmt::format("{:>6}  {}\n", number, why);
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const Reason& a, const Reason& b) { return a.mutants > b.mutants; });
+  for (const Reason& reason : reasons) text += reason.text();
   return text;
 }
 

@@ -16,6 +16,7 @@ struct Hunt {
   int seeds = 200;                                                 ///< for each mutant, at most
   int seeds_of_listed = 200;                                       ///< for each that is listed
   std::size_t every = 1;                                           ///< runs one in so many mutants
+  unsigned threads = 0;                                            ///< 0: one for each core
   std::function<void(std::size_t done, std::size_t of)> progress;  ///< one call at a time, from any thread
 };
 
@@ -35,7 +36,7 @@ struct Bag {
   std::vector<std::string> complaints;
 };
 
-/// Runs on all cores. Throws std::runtime_error if it cannot read the sources or the list.
+/// Throws std::runtime_error if it cannot read the sources or the list.
 Bag run(const Hunt& hunt);
 
 /// A row for each kernel and their sums; then the survivors, by the reason why they do no harm.

@@ -11,8 +11,6 @@
 namespace tutti::mutants {
 namespace {
 
-constexpr int kRanksInTurn = 5;
-
 const char* text_of(Change change) {
   switch (change) {
     case Change::left_out: return "leaves out";
@@ -83,14 +81,17 @@ std::size_t middle_of(std::uint32_t calls) {
 
 }  // namespace
 
-Mutants::Mutants(const std::vector<Kernel>& kernels, const std::string& folder) : calls_(folder) {
+Mutants::Mutants(const std::vector<Kernel>& kernels, const std::string& folder, unsigned threads) : calls_(folder) {
   settings_.resize(kernels.size());
   std::vector<std::vector<mutants::Seen>> seen(kernels.size());
-  tests::on_all_cores(kernels.size(), [&](std::size_t k) {
-    if (kernels[k] == Kernel::recv) return;  // the other end of a send
-    settings_[k] = settings_of(kernels[k]);
-    for (const Setting& setting : settings_[k]) seen[k].push_back(seen_in(setting));
-  });
+  tests::on_all_cores(
+      kernels.size(),
+      [&](std::size_t k) {
+        if (kernels[k] == Kernel::recv) return;  // the other end of a send
+        settings_[k] = settings_of(kernels[k]);
+        for (const Setting& setting : settings_[k]) seen[k].push_back(seen_in(setting));
+      },
+      threads);
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     const std::string_view mine = name_of(kernels[k]);
     std::map<Site, std::vector<Seen>> sites;

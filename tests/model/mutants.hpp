@@ -23,6 +23,7 @@ enum class Change {
 };
 
 inline constexpr int kEveryRank = -1;
+inline constexpr int kRanksInTurn = 5;
 
 /// A kernel in which one or every rank runs a word with a change.
 struct Mutant {
@@ -46,8 +47,9 @@ struct Fate {
 
 class Mutants {
  public:
-  /// Of `kernels`, whose sources are in `folder`. Throws as WordCalls and seen_in do.
-  Mutants(const std::vector<Kernel>& kernels, const std::string& folder);
+  /// Of `kernels`, whose sources are in `folder`; `threads`: 0 is one for each core. Throws as WordCalls and seen_in
+  /// do.
+  Mutants(const std::vector<Kernel>& kernels, const std::string& folder, unsigned threads = 0);
 
   const std::vector<Mutant>& all() const { return mutants_; }
   std::size_t sites() const { return sites_; }
