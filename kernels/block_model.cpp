@@ -18,8 +18,9 @@ constexpr std::size_t kTag = sizeof(std::uint64_t);
 char* payload_in(char* line, std::size_t bytes) { return bytes <= kPacketLine ? line : line + kLine; }
 
 /// The reduction of the sources, in their order, one element after the other.
-std::vector<char> reduced(const std::vector<const char*>& sources, std::size_t n, const Reduction& reduction) {
-  std::vector<char> result(n * size_of(reduction.type));
+void reduce_into(std::vector<char>& result, const std::vector<const char*>& sources, std::size_t n,
+                 const Reduction& reduction) {
+  result.resize(n * size_of(reduction.type));
   const auto with = [&](auto tag, auto op, auto accumulator) {
     using T = typename decltype(tag)::type;
     using A = typename decltype(accumulator)::type;
@@ -39,7 +40,6 @@ std::vector<char> reduced(const std::vector<const char*>& sources, std::size_t n
     using T = typename decltype(tag)::type;
     reduction.divisor > 1 ? with(tag, op, Tag<Accumulator<T, true>>{}) : with(tag, op, Tag<Accumulator<T>>{});
   });
-  return result;
 }
 
 }  // namespace
@@ -136,31 +136,37 @@ void ModelBlock::copy(View to, const void* from, std::size_t bytes, Source at) {
   bool right = touch_payload(source, bytes, false);
   for (int i = 0; i < to.count; ++i) right &= touch_payload(to.at(i), bytes, true) && apart(to.at(i), source, bytes);
   if (!right) return;
-  const std::vector<char> data(source, source + bytes);
-  for (int i = 0; i < to.count; ++i) {
-    if (i > 0) model_.pause();
-    std::memcpy(to.at(i), data.data(), bytes);
+  if (to.count == 1) {
+    std::memmove(to.at(0), source, bytes);
+    return;
   }
+  moved_.assign(source, source + bytes);
+  store(to);
 }
 
 void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at) {
   if (!begin(Word::reduce, at) || n == 0) return;
   const std::size_t bytes = n * size_of(reduction.type);
   bool right = true;
-  std::vector<const char*> sources;
+  sources_.clear();
   for (int s = 0; s < from.count; ++s) {
-    sources.push_back(from.at(s));
+    sources_.push_back(from.at(s));
     right &= touch_payload(from.at(s), bytes, false);
   }
   for (int i = 0; i < to.count; ++i) {
     right &= touch_payload(to.at(i), bytes, true);
-    for (const char* source : sources) right &= apart(to.at(i), source, bytes);
+    for (const char* source : sources_) right &= apart(to.at(i), source, bytes);
   }
   if (!right) return;
-  const std::vector<char> result = reduced(sources, n, reduction);
+  reduce_into(moved_, sources_, n, reduction);
+  store(to);
+}
+
+/// To one place after the other; others may run in between.
+void ModelBlock::store(View to) {
   for (int i = 0; i < to.count; ++i) {
     if (i > 0) model_.pause();
-    std::memcpy(to.at(i), result.data(), bytes);
+    std::memcpy(to.at(i), moved_.data(), moved_.size());
   }
 }
 
@@ -334,18 +340,18 @@ void ModelBlock::get_packets(const Call& call, char* out, std::size_t n, std::si
 void ModelBlock::reduce_packets(const Call& call, char* out, const char* in, std::size_t n, Source at) {
   if (!begin(Word::reduce_packets, at)) return;
   const std::size_t bytes = n * call.element();
-  std::vector<const char*> sources(static_cast<std::size_t>(size()), in);
+  sources_.assign(static_cast<std::size_t>(size()), in);
   bool right = touch(in, bytes, false);
   for_each(kAll, [&](int peer) {
     const char* const payload = arrived(call, peer, bytes);
     right &= payload != nullptr;
-    sources[static_cast<std::size_t>(peer)] = payload;
+    sources_[static_cast<std::size_t>(peer)] = payload;
   });
   if (n == 0 || !right || !touch(out, bytes, true)) return;
-  for (const char* source : sources)
+  for (const char* source : sources_)
     if (!apart(out, source, bytes)) return;
-  const std::vector<char> result = reduced(sources, n, call.reduction);
-  std::memcpy(out, result.data(), bytes);
+  reduce_into(moved_, sources_, n, call.reduction);
+  std::memcpy(out, moved_.data(), bytes);
 }
 
 void ModelBlock::wipe_packets(Source at) {

@@ -60,6 +60,7 @@ class ModelBlock : public Connections {
   void for_each(int peer, F f);
   bool touch(const void* at, std::size_t bytes, bool write, bool remember = true);
   bool touch_payload(const void* at, std::size_t bytes, bool write);
+  void store(View to);
   bool apart(const char* to, const char* from, std::size_t bytes);
   void signal_now(Flags to, Count count);
   void wait_now(Flags from, Count count);
@@ -71,6 +72,8 @@ class ModelBlock : public Connections {
   model::Model& model_;
   model::Strand& me_;
   std::vector<Touch> touched_;
+  std::vector<char> moved_;  // by the word that runs, and from where
+  std::vector<const char*> sources_;
   model::Verdict verdict_;  // on the word that runs
   bool failed_ = false;
 };

@@ -163,6 +163,7 @@ class Model {
 
   std::deque<Strand> strands_;
   std::map<std::array<int, 4>, Strand*> strand_of_;
+  std::vector<Strand*> programs_;  // [rank]
   std::vector<Strand*> ready_;
   std::size_t unfinished_ = 0;
   std::unordered_map<const void*, Published> published_;

@@ -15,17 +15,19 @@ void ModelRank::call(const std::vector<Op>& ops) { call(model_.world(), ops); }
 void ModelRank::call(Communicator& communicator, const std::vector<Op>& ops) { wait(start(communicator, ops)); }
 Started ModelRank::start(const std::vector<Op>& ops) { return start(model_.world(), ops); }
 Started ModelRank::start(Communicator& communicator, const std::vector<Op>& ops) {
-  return model_.start(model_.strand(nullptr, rank_, 0, -1), communicator, ops);
+  return model_.start(*model_.programs_[static_cast<std::size_t>(rank_)], communicator, ops);
 }
-void ModelRank::wait(const Started& started) { model_.wait(model_.strand(nullptr, rank_, 0, -1), started); }
+void ModelRank::wait(const Started& started) {
+  model_.wait(*model_.programs_[static_cast<std::size_t>(rank_)], started);
+}
 
 void ModelRank::read(const void* at, std::size_t bytes) {
-  Strand& me = model_.strand(nullptr, rank_, 0, -1);
+  Strand& me = *model_.programs_[static_cast<std::size_t>(rank_)];
   ++me.ordinal;
   model_.access(me, at, bytes, Model::Access::read);
 }
 void ModelRank::write(void* at, std::size_t bytes) {
-  Strand& me = model_.strand(nullptr, rank_, 0, -1);
+  Strand& me = *model_.programs_[static_cast<std::size_t>(rank_)];
   ++me.ordinal;
   model_.access(me, at, bytes, Model::Access::write);
 }

@@ -96,7 +96,8 @@ class Communicator {
 
   /// The counts of a rank at the end of a collective call.
   struct Counts {
-    std::vector<std::uint64_t> sent, received, uses;
+    int blocks = 0;
+    std::vector<std::uint64_t> sent{}, received{}, uses{};
   };
   /// What a rank has called.
   struct Calls {
@@ -114,7 +115,7 @@ class Communicator {
   // What must hold of the counts (model_counts.cpp).
   void end_of_call(const Running& running, const Op& op);
   void end_of_run();
-  Counts counts_of(int rank) const;
+  Counts counts_of(int rank, int blocks) const;
   void compare(const std::vector<Counts>& ranks, bool with_messages, const std::string& when);
   std::string named(std::string text) const;
 

@@ -1,10 +1,13 @@
 // What must hold of the counts: both ends of a connection advance alike, and flags hold what was sent.
+#include <algorithm>
+
 #include "kernels/model.hpp"
 
 namespace tutti::model {
-Communicator::Counts Communicator::counts_of(int rank) const {
-  Counts counts;
-  for (int b = 0; b < geometry().blocks; ++b) {
+
+Communicator::Counts Communicator::counts_of(int rank, int blocks) const {
+  Counts counts{.blocks = blocks};
+  for (int b = 0; b < blocks; ++b) {
     const Connections at(team(rank), b, 1);
     for (int p = 0; p < kPurposes; ++p) {
       for (int peer = 0; peer < geometry().ranks; ++peer) {
@@ -20,7 +23,8 @@ Communicator::Counts Communicator::counts_of(int rank) const {
 void Communicator::end_of_call(const Running& running, const Op& op) {
   const int rank = running.rank;
   if (!model_.failures_.empty()) return;
-  for (int b = 0; b < geometry().blocks; ++b) {
+  // Blocks that took no part can have changed nothing of theirs.
+  for (int b = 0; b < op.blocks; ++b) {
     const Connections at(team(rank), b, 1);
     for (int p = 0; p < kPurposes; ++p) {
       const auto purpose = static_cast<Purpose>(p);
@@ -44,7 +48,7 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
     }
   }
   if (!op.collective) return;
-  calls_[static_cast<std::size_t>(rank)].ends.push_back(counts_of(rank));
+  calls_[static_cast<std::size_t>(rank)].ends.push_back(counts_of(rank, op.blocks));
   for (const Calls& of_rank : calls_)
     if (of_rank.ends.empty()) return;
   std::vector<Counts> ranks;
@@ -59,7 +63,7 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
 void Communicator::end_of_run() {
   if (!model_.failures_.empty()) return;
   std::vector<Counts> ranks;
-  for (int r = 0; r < geometry().ranks; ++r) ranks.push_back(counts_of(r));
+  for (int r = 0; r < geometry().ranks; ++r) ranks.push_back(counts_of(r, geometry().blocks));
   compare(ranks, true, named("at the end"));
 }
 
@@ -74,7 +78,9 @@ void Communicator::compare(const std::vector<Counts>& ranks, bool with_messages,
     if (a != b)
       model_.find(Defect::counts, when + ", " + name() + ": " + std::to_string(a) + " and " + std::to_string(b));
   };
-  for (int b = 0; b < geometry().blocks; ++b) {
+  int blocks = geometry().blocks;
+  for (const Counts& c : ranks) blocks = std::min(blocks, c.blocks);
+  for (int b = 0; b < blocks; ++b) {
     for (int from = 0; from < n; ++from) {
       for (int to = 0; to < n; ++to) {
         for (int p = 0; p < kPurposes; ++p) {

@@ -4,25 +4,28 @@
 #include "kernels/model.hpp"
 
 namespace tutti::model {
-namespace {
-
-constexpr std::size_t kSignals = 64;  // of a flag's past; waits look back by less than the slots
-
-}  // namespace
 
 /// The clock that came with the earliest count that satisfies the wait: no more is certain.
 void Model::acquire(Strand& me, const Wait& wait) {
-  const std::deque<Published::Signal>& past = published_[wait.flag].signals;
-  const auto first = std::lower_bound(past.begin(), past.end(), wait.wanted,
-                                      [](const Published::Signal& s, std::uint64_t count) { return s.count < count; });
-  if (first == past.end() || (wait.tag && first->count != wait.wanted)) return;
-  // The one waited for may be forgotten already; nobody should look back that far.
-  if (first == past.begin() && past.size() == kSignals && !wait.tag && first->count > wait.wanted)
+  const Published& past = published_[wait.flag];
+  constexpr std::size_t kMost = Published::kSignals;
+  const std::size_t kept = std::min(past.sent, kMost);
+  const Published::Signal* earliest = nullptr;
+  bool forgotten = past.sent > kMost;  // whether it may be
+  for (std::size_t back = 1; back <= kept; ++back) {
+    const Published::Signal& signal = past.signals[(past.sent - back) % kMost];
+    if (signal.count >= wait.wanted) earliest = &signal;
+    if (signal.count > wait.wanted) continue;
+    forgotten = false;
+    break;
+  }
+  if (!earliest || (wait.tag && earliest->count != wait.wanted)) return;
+  if (forgotten && !wait.tag)  // nobody should look back that far
     find(Defect::counts,
-         text_of(me) + " waits for a count that is more than " + std::to_string(kSignals) + " signals back");
-  me.clock.join(first->clock);
+         text_of(me) + " waits for a count that is more than " + std::to_string(kMost) + " signals back");
+  me.clock.join(earliest->clock);
   // What earlier calls sent is no step of this one.
-  if (wait.wanted > wait.base) me.steps = std::max(me.steps, first->steps + 1);
+  if (wait.wanted > wait.base) me.steps = std::max(me.steps, earliest->steps + 1);
 }
 
 void Model::publish(Strand& me, const Clock& known, std::uint64_t* flag, std::uint64_t value, bool tag) {
@@ -38,9 +41,12 @@ void Model::publish(Strand& me, const Clock& known, std::uint64_t* flag, std::ui
   if (!tag && value <= *flag)
     find(Defect::counts, text_of(me) + " sets a flag from " + std::to_string(*flag) + " to " + std::to_string(value) +
                              ": counts only grow");
-  if (tag) past.signals.clear();  // nobody waits for older ones
-  if (past.signals.size() == kSignals) past.signals.pop_front();
-  past.signals.push_back({tag ? static_cast<std::uint32_t>(value) : value, me.steps, known});
+  if (tag) past.sent = 0;  // nobody waits for older ones
+  const std::size_t i = past.sent++ % Published::kSignals;
+  if (i == past.signals.size()) past.signals.emplace_back();
+  past.signals[i].count = tag ? static_cast<std::uint32_t>(value) : value;
+  past.signals[i].steps = me.steps;
+  past.signals[i].clock = known;
   me.clock.tick(me.number);
   *flag = value;
   wake(past.waiters);

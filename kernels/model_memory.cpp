@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 
 namespace tutti::model {
@@ -12,19 +15,13 @@ namespace {
 
 std::size_t sized(int n) { return static_cast<std::size_t>(n); }
 
-/// A kind of unit: where those of an arena stand, and what reports call one.
-struct Kind {
-  std::size_t at = 0, stride = 0, units = 0;
-  std::string (*text)(const Layout& layout, std::size_t index) = nullptr;
-};
-
 std::string of_block(std::size_t block) { return std::string(" of block ").append(std::to_string(block)); }
 std::string slot_text(const char* name, const Layout& l, std::size_t i) {
   const std::size_t slots = sized(l.geometry.slots);
   return std::string(name).append(std::to_string(i % slots)).append(of_block(i / slots));
 }
 
-std::array<Kind, 5> kinds_of(const Layout& l) {
+std::array<UnitKind, 5> kinds_of(const Layout& l) {
   const Geometry& g = l.geometry;
   const std::size_t ranks = sized(g.ranks), slots = sized(g.blocks) * sized(g.slots);
   return {{{l.entries, sizeof(Entry), 2 * sized(g.blocks) * ranks,
@@ -58,11 +55,54 @@ std::array<Kind, 5> kinds_of(const Layout& l) {
             }}}};
 }
 
+/// Small arenas that wait for their next model: mapping one costs more than a small run.
+class Arenas {
+ public:
+  ~Arenas() {
+    for (auto& [bytes, arenas] : free_)
+      for (char* arena : arenas) munmap(arena, bytes);
+  }
+  /// All zero.
+  char* take(std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::vector<char*>& arenas = free_[bytes];
+      if (!arenas.empty()) {
+        char* const arena = arenas.back();
+        arenas.pop_back();
+        return static_cast<char*>(std::memset(arena, 0, bytes));
+      }
+    }
+    void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<char*>(pages);
+  }
+  void give(char* arena, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    std::vector<char*>& arenas = free_[bytes];
+    if (bytes > kSmall || arenas.size() >= kKept)
+      munmap(arena, bytes);
+    else
+      arenas.push_back(arena);
+  }
+
+ private:
+  static constexpr std::size_t kSmall = std::size_t{128} << 10;  // of larger ones most pages are never touched
+  static constexpr std::size_t kKept = 16;
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<char*>> free_;
+};
+
+Arenas& arenas() {
+  static Arenas all;
+  return all;
+}
+
 }  // namespace
 
 void Memory::Free::operator()(char* at) const {
-  if (pages_bytes > 0)
-    munmap(at, pages_bytes);
+  if (arena_bytes > 0)
+    arenas().give(at, arena_bytes);
   else
     std::free(at);
 }
@@ -80,16 +120,15 @@ Piece& Memory::add(std::unique_ptr<char, Free> bytes, std::size_t size, std::str
   return **pieces_.insert(after, std::move(piece));
 }
 
-/// Arenas are aligned, and mostly never touched.
 char* Memory::allocate_arena(int rank, const Layout& layout, const std::string& name) {
-  void* const pages = mmap(nullptr, layout.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages == MAP_FAILED) throw std::bad_alloc();
-  Piece& piece = add({static_cast<char*>(pages), Free{layout.bytes}}, layout.bytes, name, rank);
+  char* const at = arenas().take(layout.bytes);
+  Piece& piece = add({at, Free{layout.bytes}}, layout.bytes, name, rank);
   piece.layout = &layout;
   std::size_t units = 0;
-  for (const Kind& k : kinds_of(layout)) units += k.units;
+  piece.kinds = kinds_of(layout);
+  for (const UnitKind& k : piece.kinds) units += k.units;
   piece.units.resize(units);
-  return static_cast<char*>(pages);
+  return at;
 }
 
 /// A buffer ends where the sanitizer notices.
@@ -135,11 +174,11 @@ Unit Memory::unit_of(std::uintptr_t at) {
   if (!piece->layout) return {.begin = piece->begin, .end = piece->end, .piece = piece, .history = &piece->units[0]};
   const std::size_t offset = at - piece->begin;
   std::size_t before = 0;
-  for (const Kind& k : kinds_of(*piece->layout)) {
+  for (const UnitKind& k : piece->kinds) {
     if (offset >= k.at && offset < k.at + k.stride * k.units) {
       const std::size_t i = (offset - k.at) / k.stride;
       const std::uintptr_t begin = piece->begin + k.at + i * k.stride;
-      return {begin, begin + k.stride, piece, &piece->units[before + i], k.text, i};
+      return {begin, begin + k.stride, piece, &piece->units[before + i], &k, i};
     }
     before += k.units;
   }
@@ -151,7 +190,7 @@ std::string Memory::text_of(std::uintptr_t begin, std::uintptr_t end) {
   std::string text = "[";
   text.append(std::to_string(begin - unit.begin)).append(", ").append(std::to_string(end - unit.begin)).append(") of ");
   if (!unit.piece) return text.append("no memory of the model");
-  if (unit.text) text.append(unit.text(*unit.piece->layout, unit.index)).append(" in the ");
+  if (unit.kind) text.append(unit.kind->text(*unit.piece->layout, unit.index)).append(" in the ");
   if (!unit.history) text.append("no slot in the ");
   return text.append(unit.piece->name);
 }

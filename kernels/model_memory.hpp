@@ -1,5 +1,6 @@
 // The model's memory: buffers, segments and arenas, what has happened to each byte, and how reports call them.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,25 +12,32 @@
 
 namespace tutti::model {
 
+/// Entries, slots of one kind, or messages by packets: where those of an arena stand, and how reports call one.
+struct UnitKind {
+  std::size_t at = 0, stride = 0, units = 0;
+  std::string (*text)(const Layout& layout, std::size_t index) = nullptr;
+};
+
 /// One allocation.
 struct Piece {
   std::uintptr_t begin = 0, end = 0;
   std::string name;
-  int rank = -1;                   ///< of the session: whose
-  int segment = -1;                ///< which, if it is of one
-  const Layout* layout = nullptr;  ///< of an arena
-  std::vector<History> units;      ///< one, or one of each entry, slot and message by packets in an arena
+  int rank = -1;                    ///< of the session: whose
+  int segment = -1;                 ///< which, if it is of one
+  const Layout* layout = nullptr;   ///< of an arena
+  std::array<UnitKind, 5> kinds{};  ///< the same
+  std::vector<History> units;       ///< one, or one of each entry, slot and message by packets in an arena
 };
 
 /// A buffer, or a slot, entry or message by packets in an arena.
 struct Unit {
   std::uintptr_t begin = 0, end = 0;
-  Piece* piece = nullptr;      ///< null: no memory of the model
-  History* history = nullptr;  ///< null: of the arena, but no business of copies
-  std::string (*text)(const Layout& layout, std::size_t index) = nullptr;  ///< of an arena's
+  Piece* piece = nullptr;          ///< null: no memory of the model
+  History* history = nullptr;      ///< null: of the arena, but no business of copies
+  const UnitKind* kind = nullptr;  ///< of an arena's
   std::size_t index = 0;
 
-  Contents contents() const { return text ? Contents::passing : Contents::buffer; }
+  Contents contents() const { return kind ? Contents::passing : Contents::buffer; }
 };
 
 class Memory {
@@ -55,7 +63,7 @@ class Memory {
  private:
   static constexpr std::size_t kMostSegments = 256;
   struct Free {
-    std::size_t pages_bytes;  // of a mapping; 0: from the heap
+    std::size_t arena_bytes;  // 0: from the heap
     void operator()(char* at) const;
   };
   Piece& add(std::unique_ptr<char, Free> bytes, std::size_t size, std::string name, int rank);

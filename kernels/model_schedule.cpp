@@ -74,14 +74,16 @@ Strand* Model::pick() {
 }
 
 void Model::run(const std::function<void(ModelRank&)>& program) {
-  for (int r = 0; r < ranks_; ++r)
+  for (int r = 0; r < ranks_; ++r) {
+    programs_.push_back(&strand(nullptr, r, 0, -1));
     start(
-        strand(nullptr, r, 0, -1),
+        *programs_.back(),
         [this, r, &program] {
           ModelRank rank(*this, r);
           program(rank);
         },
         kProgramStack);
+  }
   while (unfinished_ > 0) {
     last_ = pick();
     if (!last_) {

@@ -1,7 +1,6 @@
 // What the model keeps of a run: who runs, who waits for what, and which clock came with which signal.
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -58,13 +57,15 @@ struct Strand {
 
 /// A flag's or tag's past: which clock came with which count.
 struct Published {
+  static constexpr std::size_t kSignals = 64;  ///< of the past; waits look back by less than the slots
   struct Signal {
     std::uint64_t count = 0;
     int steps = 0;  ///< of its sender
     Clock clock;
   };
-  Mark latest;  ///< of its writer
-  std::deque<Signal> signals;
+  Mark latest;                  ///< of its writer
+  std::vector<Signal> signals;  ///< a ring
+  std::size_t sent = 0;         ///< the next goes to signals[sent % kSignals]
   Waiters waiters;
 };
 

@@ -262,10 +262,12 @@ class CaseBuffers {
     return all_[i];
   }
 
-  /// As much of a buffer as a call with chunks for all ranks could fill, and what is around it.
+  /// As much of a buffer as the call could fill if one chunk went astray, and what is around it.
   std::size_t reach_of(const Case& c) const {
-    const auto n = static_cast<std::size_t>(world_.geometry().ranks);
-    return std::min(bytes_, 2 * kAround + n * c.count * size_of(c.type));
+    const Shape s = c.shape();
+    const bool one_chunk = s == Shape::all_reduce || s == Shape::reduce || s == Shape::broadcast || s == Shape::message;
+    const auto chunks = one_chunk ? std::size_t{2} : static_cast<std::size_t>(world_.geometry().ranks);
+    return std::min(bytes_, 2 * kAround + chunks * c.count * size_of(c.type));
   }
 
   Layout lay_out(const Case& c, int rank) const {
