@@ -78,6 +78,7 @@ DAMAGES = [
     ("steps there and back", r'(?s)(.*"changed":\[\[\d+,\d+),\d+', r"\g<1>,77"),
     ("steps there and back", r"this\.step\(-1\)", "this.step(1)"),
     ("steps there and back", r"if \(t <= 0\) return -1;", ""),
+    ("drags", r"running \? box\.width \* part : 0", "0"),
     ("steps there and back", r"valueText\(value\);", "String(value + 1);"),
     ("drags", r'this\.slider\.addEventListener\("input"', 'this.slider.addEventListener("unheard"'),
     ("drags", r'addEventListener\("pointermove"', 'addEventListener("unheard"'),

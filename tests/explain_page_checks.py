@@ -167,6 +167,8 @@ def drags(browser, page):
                 middle)
     if browser.run("return document.querySelectorAll('.token.flies').length") == 0:
         problems.append(f"nothing is on its way at {middle} ns")
+    if not browser.run("return [...document.querySelectorAll('.coming')].some(e => Number(e.getAttribute('width')) > 0)"):
+        problems.append(f"no cell fills at {middle} ns")
     if moving["text"].replace(" -> ", " → ") not in browser.run("return document.querySelector('li.now')?.textContent ?? ''"):
         problems.append(f"the caption does not say at {middle} ns: {moving['text']}")
     return problems

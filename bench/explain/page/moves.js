@@ -1,8 +1,10 @@
 // The arrows of a step: a copy is a line with a filled head; an addition gathers its terms, dashed, at a plus, and goes
 // on with a hollow head. What is on its way rides along as a small cell.
 
-// So many lines are drawn thin, and what rides along as dots.
-const CROWD = 40;
+// Where there are many lines, and many of each action, they are drawn thin, and what rides along as dots.
+const CROWD = 40, CROWD_OF_ONE = 4;
+// So many cells at most fill while they are written: more would be slow.
+const FILLS = 600;
 
 class Moves {
   constructor(ranks) {
@@ -39,7 +41,8 @@ class Moves {
     });
     const legs = this.moves.reduce((sum, move) => sum + move.legs.length, 0);
     this.flags = this.moves.length ? [] : (this.story.steps[step]?.messages ?? []).map((message) => this.#flag(message));
-    this.root.setAttribute("class", legs > CROWD ? "crowd" : "");
+    this.fills = this.moves.reduce((sum, { action }) => sum + places(action.to).length, 0) <= FILLS;
+    this.root.setAttribute("class", legs > Math.max(CROWD, CROWD_OF_ONE * this.moves.length) ? "crowd" : "");
     this.root.replaceChildren(...this.moves.map((move) => move.group), ...this.flags.map(({ group }) => group));
   }
 
@@ -125,13 +128,15 @@ class Moves {
       const at = path.getPointAtLength(own * path.getTotalLength());
       token.setAttribute("transform", `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`);
     }
-    for (const range of action.to)
-      places([range]).forEach(([row, cell], i) => {
-        const { coming, box } = this.ranks.cells[row][cell];
-        if (!running && coming.by !== action) return;
-        coming.by = running ? action : undefined;
-        coming.setAttribute("class", `coming ${chunkClass(action.got[i].chunk)}`);
-        coming.setAttribute("width", running ? (box.width * part).toFixed(1) : 0);
-      });
+    if (!this.fills) return;
+    action.to.flatMap((range) => places([range]).map(([row, cell], i) => [this.ranks.cells[row][cell], action.got[i]]))
+      .forEach(([{ coming, box }, { chunk }]) => this.#fill(action, coming, chunk, running ? box.width * part : 0));
+  }
+
+  // A cell that is being written fills from the left.
+  #fill(action, coming, chunk, wide) {
+    if (wide > 0 && coming.by !== action) coming.setAttribute("class", `coming ${chunkClass(chunk)}`);
+    if (wide > 0 || coming.by === action) coming.setAttribute("width", wide.toFixed(1));
+    coming.by = wide > 0 ? action : undefined;
   }
 }

@@ -21,7 +21,7 @@ const main = document.getElementById("stories");
 function describe() {
   const [{ collective, ranks, root, machine, cellBytes, rows }] = stories;
   const name = collective === "send_recv" ? "send and receive" : collective.replaceAll("_", "-");
-  const by = stories.map((story) => story.title).join(" and ");
+  const by = new Intl.ListFormat("en-GB").format(stories.map((story) => story.title));
   document.title = `${name} by ${by}, ${ranks} ranks · tutti`;
   document.getElementById("title").textContent = `${name[0].toUpperCase()}${name.slice(1)} by ${by}`;
   document.getElementById("promise").textContent =

@@ -181,7 +181,9 @@ class Ranks {
       row.cells.forEach((_, i) => {
         const parts = this.cells[number][i];
         const written = this.story.written(number, i, t);
-        parts.frame.classList.toggle("fresh", written.step >= 0 && written.step === step);
+        const fresh = written.step >= 0 && written.step === step;
+        if (fresh !== parts.fresh) parts.frame.classList.toggle("fresh", fresh);
+        parts.fresh = fresh;
         if (parts.shown === written) return;
         parts.shown = written;
         changed = true;
