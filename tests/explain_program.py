@@ -24,6 +24,8 @@ TRACED = [
     ["all_reduce", "--algorithm", "packets", "-n", "3"],
     ["all_to_all", "--algorithm", "pairwise", "-n", "4", "--blocks", "2"],
     ["broadcast", "--algorithm", "direct", "-n", "3", "--root", "2"],
+    ["all_reduce", "--algorithm", "halving_doubling", "-n", "6", "--machine", "h100x8", "--cell", "64K"],
+    ["all_gather", "--algorithm", "packets", "-n", "4", "--machine", "pcie5x8"],
     ["send_recv", "-n", "2"],
     ["barrier", "-n", "8"],
 ]
@@ -100,6 +102,9 @@ def trace_faults(trace):
 
 
 def check_tables(program, golden):
+    page = (golden.parent.parent / "docs" / "explain.md").read_text()
+    shown = page[page.index("\nstep 3 of 7") + 1:]
+    assert shown[:shown.index("```")] in (golden / "all_reduce_ring.txt").read_text(), "docs/explain.md shows another step"
     for name, arguments in GOLDEN.items():
         assert run(program, *arguments) == (golden / name).read_text(), f"{name}: './tutti explain {' '.join(arguments)}'"
 

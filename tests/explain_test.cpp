@@ -221,6 +221,17 @@ TEST(Stories, HaveCellsThatSuitAllThatAreShownTogether) {
   }
 }
 
+TEST(Stories, HaveCellsThatNoKernelCuts) {
+  for (const Algorithm algorithm : bench::algorithms_of(Operation::all_reduce))
+    for (const int ranks : {3, 6, 7}) {
+      Subject s = subject_of(Operation::all_reduce, algorithm, ranks);
+      s.cell_bytes = 4096;
+      const Story story = whole(s).story;
+      EXPECT_TRUE(story.right) << name_of_case(s) << ": " << story.wrong;
+      EXPECT_EQ(story.formula_text, "") << name_of_case(s);
+    }
+}
+
 TEST(Stories, MakeTheSameBytesEveryTime) {
   const Subject s = subject_of(Operation::all_reduce, Algorithm::tree, 5);
   const Story a = whole(s).story, b = whole(s).story;

@@ -146,7 +146,8 @@ Arguments parse(const std::vector<std::string>& arguments) {
   app.add_option("--cell", cell, "bytes of a cell, a multiple of 128 [128]");
   app.add_option("--blocks", blocks, fmt::format("blocks of the call, 1 to {} [1, the double tree 2]", kMostBlocks));
   app.add_option("--machine", machine, "whose times: plain, one that predict knows, or a file of it [plain]");
-  app.add_option("--html", result.html, "write a page that plays it, several algorithms side by side");
+  app.add_option("--html", result.html,
+                 fmt::format("write a page that plays it, up to {} algorithms side by side", kMostSubjects));
   app.add_option("--trace", result.trace, "write Chrome trace JSON, for ui.perfetto.dev or chrome://tracing");
   app.add_option("--svg", result.svg, "write a picture of all steps");
   app.add_option("--step", step, "with --svg: of this step alone; 0 is before the call");
