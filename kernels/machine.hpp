@@ -39,8 +39,9 @@ struct Machine {
   // CPUs: whatever a core loads and stores takes the time of where the lines are (kernels/timed_caches.hpp).
   int cores = 0;             ///< that the ranks share, rank r on core r mod cores; 0: one for each rank
   double handover = 0;       ///< from one rank that waits to the next on its core
+  double page = 0;           ///< for each 4 KiB that a word touches, where ranks share a core: translations are lost
   double each_block = 0;     ///< for each block of a call that has several, beside `launch`
-  double core_cache = 0;     ///< bytes of a core's own caches
+  double core_cache = 0;     ///< bytes of a core's own caches, as far as they hold
   double last_cache = 0;     ///< bytes of a last-level cache
   int last_caches = 1;       ///< core c has number c mod last_caches; 1: the cores are near each other
   double own_load = 0;       ///< lines in the core's own caches

@@ -24,7 +24,7 @@ double Caches::clock_at(const std::vector<double>& clocks, int index) const {
 /// through it, too.
 double Caches::share(double clock, double at, double size) const {
   if (size <= 0) return 0;
-  constexpr double kAllUpTo = 0.75, kNoneFrom = 1.25;
+  constexpr double kAllUpTo = 0.5, kNoneFrom = 1.5;
   return std::clamp((kNoneFrom - (clock - at) / size) / (kNoneFrom - kAllUpTo), 0.0, 1.0);
 }
 
@@ -135,6 +135,8 @@ Caches::Work Caches::move(int core, std::span<const Bytes> from, std::span<const
   const double peer_rate = adds ? machine_.peer_add : machine_.peer_load;
   for (const Bytes& bytes : from) load(core, bytes, peer_rate, work, far);
   for (const Bytes& bytes : to) store(core, bytes, streaming, work, far);
+  for (const Bytes& bytes : from) work.bytes += static_cast<double>(bytes.size);
+  for (const Bytes& bytes : to) work.bytes += static_cast<double>(bytes.size);
   if (far) work.ns += machine_.load;
   return work;
 }

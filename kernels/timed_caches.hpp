@@ -28,6 +28,7 @@ class Caches {
   struct Work {
     double ns = 0;      ///< of the core, if it has the memory for itself
     double memory = 0;  ///< bytes that go to memory or come from there
+    double bytes = 0;   ///< loaded and stored
   };
   /// `core` loads all of `from` and stores all of `to`, past the caches or through them; afterwards lines are where
   /// that leaves them.

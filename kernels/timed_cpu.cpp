@@ -5,6 +5,7 @@ namespace {
 
 // As block_host.hpp has them: shorter stores are never streamed, and so few bytes stand in the line of their tag.
 constexpr double kLeastStreamed = 4096;
+constexpr double kPage = 4096;
 
 void fill(std::vector<Bytes>& bytes, std::span<const Part> parts) {
   bytes.clear();
@@ -21,10 +22,12 @@ bool CpuCosts::streams(const Mover& mover, std::span<const Part> to) const {
   const Part& last = to.back();
   const bool shared = last.slot || last.owner != mover.rank || to.size() == static_cast<std::size_t>(machine_.ranks);
   const double buffers = mover.launch->buffers;
-  return shared ? machine_.streams_above > 0 && buffers >= machine_.streams_above : buffers > machine_.last_cache;
+  return shared ? machine_.streams_above > 0 && buffers >= machine_.streams_above
+                : machine_.last_cache > 0 && buffers > machine_.last_cache;
 }
 
 double CpuCosts::end_of(int rank, double start, const Caches::Work& work) {
+  if (machine_.cores > 0 && machine_.cores < machine_.ranks) start += machine_.page * work.bytes / kPage;
   return std::max(start + work.ns, work.memory > 0 ? wires_.touch(rank, start, work.memory) : start);
 }
 
