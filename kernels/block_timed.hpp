@@ -53,6 +53,10 @@ class TimedBlock : public Connections {
       if (p != rank()) f(p);
   }
 
+  static constexpr double kFlagBytes = sizeof(std::uint64_t);
+
+  static void add_up(const std::vector<char*>& to, const std::vector<const char*>& from, std::size_t n,
+                     const Reduction& reduction);
   timed::Part part(const void* at, std::size_t bytes) const;
   /// Moves what stands in sim_.from and sim_.to, as the views say.
   void move(model::Word word, View to, View from, std::size_t bytes, Source at);

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "kernels/block_timed.hpp"
@@ -104,6 +105,57 @@ class Addresses {
   int segments_[2];
   std::vector<char*> alone_;  // [rank][in, out]
 };
+
+inline Geometry roomy(int ranks, int blocks = 1) {
+  return {.ranks = ranks,
+          .blocks = blocks,
+          .packet_blocks = blocks,
+          .message_blocks = blocks,
+          .slots = 4,
+          .slot_bytes = std::max<std::size_t>(least_slot_bytes(ranks), 64 << 10),
+          .p2p_slots = 2,
+          .p2p_slot_bytes = 64 << 10,
+          .packet_bytes = 1024};
+}
+
+/// Nothing costs anything but flags, and links: a byte each nanosecond.
+inline Machine ideal(int ranks, double flag) {
+  Machine m;
+  m.ranks = ranks;
+  m.flag = flag;
+  m.link = 1;
+  return m;
+}
+
+/// From a meeting until the last rank's call has ended.
+inline double time_of(const Machine& machine, const Geometry& geometry, const Case& c, Trace* trace = nullptr) {
+  World world(machine, geometry, Backing::none);
+  const Addresses buffers(world, c);
+  if (trace) world.record(trace);
+  double last = 0;
+  world.run([&](Rank& me) {
+    if (!takes_part(c, me.rank())) return;
+    const Launch launch = launch_of(c, buffers.call(c, me.rank()), me.rank());
+    me.call({&launch, 1});
+    last = std::max(last, me.now());
+  });
+  return last;
+}
+
+/// The same of a kernel of the test's own, in which each rank has a mapped buffer of 1 MiB as `in` and as `out`.
+inline double time_of(const Machine& machine, int blocks, const std::function<void(TimedBlock&, const Call&)>& body) {
+  World world(machine, roomy(machine.ranks, blocks), Backing::none);
+  const int segment = world.allocate_segment(1 << 20);
+  double last = 0;
+  world.run([&](Rank& me) {
+    Launch launch{.blocks = blocks, .body = body};
+    launch.call.in = launch.call.out = world.segment(segment, me.rank());
+    launch.call.in_place = launch.call.out_place = world.place_of(launch.call.in);
+    me.call({&launch, 1});
+    last = std::max(last, me.now());
+  });
+  return last;
+}
 
 /// Runs the cases one after the other with real data: what is wrong in the results, or nothing.
 inline std::string wrong_of(World& world, const std::vector<Case>& all, std::size_t bytes) {
