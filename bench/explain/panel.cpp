@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "bench/explain/grid.hpp"
 #include "bench/explain/table.hpp"
@@ -243,7 +244,10 @@ std::string Panel::flags(const Step& step) const {
   for (std::size_t rank = 0; rank < left_.size(); ++rank)
     text += fmt::format("<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"22\" rx=\"4\"/>\n",
                         left_[rank] - 8, kTop - 22, right_[rank] - left_[rank]);
-  for (const Message& m : step.messages) {
+  std::vector<Message> messages = step.messages;
+  std::stable_sort(messages.begin(), messages.end(),
+                   [](const Message& a, const Message& b) { return std::tie(a.from, a.to) < std::tie(b.from, b.to); });
+  for (const Message& m : messages) {
     const auto from = static_cast<std::size_t>(m.from), to = static_cast<std::size_t>(m.to);
     const double shift = m.from < m.to ? 14 : -14;
     text +=
@@ -264,8 +268,13 @@ std::string Panel::draw(int index) const {
     text += fmt::format("<text class=\"quiet\" y=\"{:.1f}\">{}</text>\n", tops_[l] + 15, labels_[l]);
   if (step && story_.rows.empty()) return text + flags(*step);
   // Arrows pass behind cells, so that numbers can be read.
-  if (step)
-    for (const Action& each : step->actions) text += action(each, chunk_of(each, index));
+  if (step) {
+    std::vector<Action> actions = step->actions;  // by rank, so that pictures do not depend on times
+    std::stable_sort(actions.begin(), actions.end(), [](const Action& a, const Action& b) {
+      return std::tie(a.rank, a.block) < std::tie(b.rank, b.block);
+    });
+    for (const Action& each : actions) text += action(each, chunk_of(each, index));
+  }
   return text + cells_of(index);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "bench/explain/grid.hpp"
 
@@ -24,7 +25,10 @@ std::string header(const Story& s, bool colour) {
 /// Which flags ended a wait; those of an exchange between all have words of their own.
 std::string flags(const Step& step, bool colour) {
   std::map<std::string, std::string> lists;
-  for (const Message& m : step.messages)
+  std::vector<Message> messages = step.messages;
+  std::stable_sort(messages.begin(), messages.end(),
+                   [](const Message& a, const Message& b) { return std::tie(a.from, a.to) < std::tie(b.from, b.to); });
+  for (const Message& m : messages)
     if (m.heard >= 0 && (m.purpose == "data" || m.purpose == "credit"))
       lists[m.purpose] += fmt::format(" {}>{}", m.from, m.to);
   std::string text;
@@ -38,7 +42,9 @@ std::string flags(const Step& step, bool colour) {
 
 std::string actions(const Step& step, bool colour) {
   std::vector<Action> ordered = step.actions;
-  std::stable_sort(ordered.begin(), ordered.end(), [](const Action& a, const Action& b) { return a.rank < b.rank; });
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Action& a, const Action& b) {
+    return std::tie(a.rank, a.block) < std::tie(b.rank, b.block);
+  });
   std::string text;
   for (const Action& action : ordered) {
     const std::string line = fmt::format("  {:<75}", action.text);
