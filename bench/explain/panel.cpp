@@ -17,6 +17,7 @@ constexpr double kTop = 44;           // for the step and the ranks
 constexpr double kBottom = 34;        // for arrows that go back up, or
 constexpr double kBottomOfSums = 58;  // for sums of what stands in the last row
 constexpr double kLeastRank = 64;
+constexpr double kMostOfLine = 8;  // cells beside each other, if a buffer has more
 
 /// The hue of a chunk: neighbours far apart.
 int hue(int chunk, int chunks) { return chunks <= 0 ? 210 : (210 + chunk * 360 / chunks) % 360; }
@@ -47,6 +48,7 @@ void Panel::lay_out() {
     if (row.kind != Row::Kind::slot)
       room = std::max(room,
                       cell * static_cast<double>(row.cells.size()) + kPartGap * static_cast<double>(row.parts.size()));
+  room = std::min(room, kMostOfLine * cell + kMostOfLine * kPartGap);
   const char* const order[] = {"in", "inbox", "outbox", "packets", "message", "out"};
   for (const char* label : order)
     for (const Row& row : story_.rows)
@@ -72,7 +74,7 @@ void Panel::lay_out() {
         const auto next = std::upper_bound(row.parts.begin(), row.parts.end(), c);
         const int rest = (next == row.parts.end() ? static_cast<int>(row.cells.size()) : *next) - c;
         if (begins) x += kPartGap;
-        if (begins && x + cell * rest > room + 1) {
+        if (begins ? x > 0 && x + cell * rest > room + 1 : x + cell > room + 1) {
           x = 0;
           line += kCellHeight + kLineGap;
         }
@@ -129,7 +131,11 @@ Panel::Box Panel::box_of(const Cells& cells) const {
   const auto& row = boxes_[static_cast<std::size_t>(cells.row)];
   const Box& first = row[static_cast<std::size_t>(cells.first)];
   const Box& last = row[static_cast<std::size_t>(cells.first + cells.count - 1)];
-  return {first.x, first.y, last.x + last.width - first.x, last.y + last.height - first.y};
+  if (last.y > first.y) {  // over several lines: the first of them
+    const Box& whole = row.front();
+    return {first.x, first.y, std::max(first.width, last.x + last.width - whole.x), first.height};
+  }
+  return {first.x, first.y, last.x + last.width - first.x, first.height};
 }
 
 /// Of all lines of the row and those beside it.
