@@ -60,6 +60,7 @@ class ModelBlock : public Connections {
   void for_each(int peer, F f);
   bool touch(const void* at, std::size_t bytes, bool write, bool remember = true);
   bool touch_payload(const void* at, std::size_t bytes, bool write);
+  void reduce_sources(std::size_t n, const Reduction& reduction);
   void store(View to);
   bool apart(const char* to, const char* from, std::size_t bytes);
   void signal_now(Flags to, Count count);
@@ -77,5 +78,18 @@ class ModelBlock : public Connections {
   model::Verdict verdict_;  // on the word that runs
   bool failed_ = false;
 };
+
+/// One peer, or all in an order of chance: on a GPU different lanes do it.
+template <class F>
+void ModelBlock::for_each(int peer, F f) {
+  if (peer != kAll) return f(peer);
+  const auto others = static_cast<std::uint64_t>(size() - 1);
+  if (others == 0) return;
+  const auto first = static_cast<int>(model_.random(others));
+  for (int i = 0; i < size() - 1; ++i) {
+    if (i > 0) model_.pause();
+    f((rank() + 1 + (first + i) % (size() - 1)) % size());
+  }
+}
 
 }  // namespace tutti

@@ -54,10 +54,12 @@ class ModelRank {
   /// Launches the ops of one group together and returns when all their blocks have ended.
   void call(const std::vector<Op>& ops);
   void call(Communicator& communicator, const std::vector<Op>& ops);
-  /// The same, but returns at once. Calls of one communicator run one after the other, in the order of their starts.
+  /// The same, but returns at once. Collectives of one communicator run one after the other, in the order of their
+  /// starts, and so do messages to, or from, one peer.
   Started start(const std::vector<Op>& ops);
   Started start(Communicator& communicator, const std::vector<Op>& ops);
-  /// Returns when the call, and all earlier ones of its communicator, have ended; their buffers are then the caller's.
+  /// Returns when the call has ended; its buffers are then the caller's, and so are those of earlier calls that must
+  /// have ended before it.
   void wait(const Started& started);
 
   /// The program itself reads or writes memory.
@@ -136,12 +138,12 @@ class Model {
   // Calls (model_calls.cpp).
   Started start(Strand& program, Communicator& communicator, const std::vector<Op>& ops);
   void wait(Strand& program, const Started& started);
-  void launch(Running& running);
+  void begin(Launch& launch);
   void block_ended(Strand& block);
-  void finish(Running& running);
+  void end(Launch& launch);
 
   // Scheduling (model_schedule.cpp).
-  Strand& strand(Communicator* communicator, int rank, int op, int block);
+  Strand& strand(Communicator* communicator, int rank, int chain, int block);
   void start(Strand& strand, std::function<void()> body, std::size_t stack_bytes);
   Strand* pick();
   void make_ready(Strand& strand);

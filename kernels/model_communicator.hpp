@@ -46,18 +46,29 @@ struct Op {
 /// An Op that runs `kernel`.
 Op run(Kernel kernel, const Call& call, int blocks, std::size_t in_bytes, std::size_t out_bytes);
 
+struct Running;
+
+/// One op of a call. Those of one chain run one after the other: all collectives of a communicator, and all messages
+/// to, or from, one peer.
+struct Launch {
+  Running* running = nullptr;
+  std::size_t op = 0;
+  int chain = 0;
+  std::uint32_t generation = 0;
+  std::vector<Strand*> blocks;
+  std::size_t ended = 0;
+};
+
 /// A call between its start and what its caller does after it.
 struct Running {
   Communicator* communicator = nullptr;
   int rank = 0;  ///< in it
   std::size_t number = 0;
   std::vector<Op> ops;
-  std::vector<std::uint32_t> generations;  ///< [op]
-  Clock begin, end;                        ///< what its blocks know at first, what its caller then does
-  std::vector<Strand*> blocks;
+  std::vector<Launch> launches;  ///< [op]
+  Clock begin, end;              ///< what its blocks know at first, what its caller then does
   std::size_t ended = 0;
   std::uint64_t done = 0;  ///< a flag that the program waits for
-  bool waited = false;
   Waiters waiters;
 };
 
@@ -97,16 +108,21 @@ class Communicator {
   /// The counts of a rank at the end of a collective call.
   struct Counts {
     int blocks = 0;
+    const char* kernel = "";
     std::vector<std::uint64_t> sent{}, received{}, uses{};
   };
   /// What a rank has called.
   struct Calls {
+    struct Chain {
+      std::deque<Launch*> launches;  // in order; the first runs
+      Clock end;                     // of those that have ended
+    };
     std::size_t started = 0;
     std::uint32_t collectives = 0;
     std::map<std::tuple<int, bool>, std::uint32_t> messages;  // with that peer; whether sent
-    std::deque<std::unique_ptr<Running>> under_way;           // in order; the first of those that are not done runs
-    Clock latest_end;                                         // of the latest that is done
-    std::deque<Counts> ends;                                  // of collective calls that some rank has not ended
+    std::map<int, Chain> chains;
+    std::deque<std::unique_ptr<Running>> under_way;  // in order, until they are waited for
+    std::deque<Counts> ends;                         // of collective calls that some rank has not ended
   };
 
   Spent& spent_by(std::size_t call, int rank);

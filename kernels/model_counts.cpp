@@ -28,8 +28,12 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
     const Connections at(team(rank), b, 1);
     for (int p = 0; p < kPurposes; ++p) {
       const auto purpose = static_cast<Purpose>(p);
+      const bool message = purpose == Purpose::p2p_data || purpose == Purpose::p2p_credit;
+      if (message == op.collective) continue;
       for (int peer = 0; peer < geometry().ranks; ++peer) {
         if (peer == rank) continue;
+        // Others of messages may be under way.
+        if (message && (peer != op.call.peer || (purpose == Purpose::p2p_data) != op.sends)) continue;
         // One count of enters goes to all peers, on the line of the entry.
         const std::uint64_t sent = at.sent_base({purpose, purpose == Purpose::enter ? rank : peer});
         const std::uint64_t flag =
@@ -49,6 +53,7 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
   }
   if (!op.collective) return;
   calls_[static_cast<std::size_t>(rank)].ends.push_back(counts_of(rank, op.blocks));
+  calls_[static_cast<std::size_t>(rank)].ends.back().kernel = op.name;
   for (const Calls& of_rank : calls_)
     if (of_rank.ends.empty()) return;
   std::vector<Counts> ranks;
@@ -56,8 +61,9 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
     ranks.push_back(std::move(of_rank.ends.front()));
     of_rank.ends.pop_front();
   }
-  std::string when = "after collective call ";
-  compare(ranks, false, named(when.append(std::to_string(compared_++))));
+  std::string when = "after ";
+  when.append(ranks[0].kernel).append(", collective call ").append(std::to_string(compared_++));
+  compare(ranks, false, named(std::move(when)));
 }
 
 void Communicator::end_of_run() {

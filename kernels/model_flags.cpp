@@ -32,8 +32,7 @@ void Model::publish(Strand& me, const Clock& known, std::uint64_t* flag, std::ui
   Published& past = published_[flag];
   if (past.latest.strand >= 0) {
     const Strand& writer = strands_[static_cast<std::size_t>(past.latest.strand)];
-    const bool in_one_group = past.latest.strand != me.number && past.latest.call == me.call;
-    if (writer.rank != me.rank || writer.block != me.block || in_one_group)
+    if (&writer != &me)
       find(Defect::counts,
            text_of(me) + " sets a flag that " + who(past.latest) + " set before: a flag has one writer");
   }

@@ -10,8 +10,8 @@ constexpr std::size_t kProgramStack = std::size_t{512} << 10;
 
 }  // namespace
 
-Strand& Model::strand(Communicator* communicator, int rank, int op, int block) {
-  Strand*& found = strand_of_[{communicator ? communicator->number() : -1, rank, op, block}];
+Strand& Model::strand(Communicator* communicator, int rank, int chain, int block) {
+  Strand*& found = strand_of_[{communicator ? communicator->number() : -1, rank, chain, block}];
   if (!found) {
     found = &strands_.emplace_back();
     found->number = static_cast<int>(strands_.size()) - 1;

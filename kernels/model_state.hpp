@@ -10,7 +10,7 @@
 namespace tutti::model {
 
 class Communicator;
-struct Running;
+struct Launch;
 struct Strand;
 
 /// Those who wait for the same word of memory.
@@ -29,7 +29,7 @@ struct Wait {
   bool satisfied() const { return !flag || (tag ? seen() == wanted : *flag >= wanted); }
 };
 
-/// What happens in order: block b of a rank's i-th op at a time on a communicator, or a rank's program (block -1).
+/// What happens in order: a block of a chain of a rank's calls on a communicator, or a rank's program (block -1).
 struct Strand {
   int number = 0;
   Communicator* communicator = nullptr;  ///< of a block
@@ -46,7 +46,7 @@ struct Strand {
   Clock clock;
   std::uint32_t accessed = 1;  ///< when it touched memory last, by its own clock
   Wait wait;
-  Running* running = nullptr;  ///< the call that a block is of
+  Launch* launch = nullptr;  ///< that a block is of
   bool given_up = false;
   std::uint64_t priority = 0;
   std::size_t ready_at = kNotReady;  ///< among the strands that can go on

@@ -197,6 +197,32 @@ TEST(StartedCalls, MayTakeTheOutputOfTheCallBeforeIfTheCallerKeepsOff) {
   EXPECT_NE(report(true, true).find("race: "), std::string::npos) << "the caller has it back after the first";
 }
 
+TEST(StartedCalls, LetMessagesGoBesideCollectives) {
+  // Rank 1 enters the collective only once it has the message that rank 0 sends while it waits there.
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    Model model(tight_geometry(3, 1, kLeastSlots), seed);
+    Buffers of_all(model, 4096), of_messages(model, 4096);
+    const Case reduce{.kernel = Kernel::ring_all_reduce, .count = 300, .mapped = Mapped::none};
+    const Case message{.kernel = Kernel::send, .count = 300, .to = 1, .mapped = Mapped::none};
+    model.run([&](ModelRank& me) {
+      Case mine = message;
+      if (me.rank() == 1) mine.kernel = Kernel::recv;
+      const auto collective = [&] { return me.start({of_all.prepare(reduce, me.rank())}); };
+      const auto exchange = [&] {
+        if (me.rank() != 2) me.call({of_messages.prepare(mine, me.rank())});
+      };
+      if (me.rank() == 1) exchange();
+      const Started started = collective();
+      if (me.rank() != 1) exchange();
+      me.wait(started);
+      of_all.verify(reduce, me.rank());
+      if (me.rank() == 1) of_messages.verify(mine, 1);
+    });
+    ASSERT_EQ(model.report(), "") << "seed " << seed;
+    if (HasFailure()) return;
+  }
+}
+
 TEST(StartedCalls, AreReportedIfAPeerReachesIntoThemAfterTheyEnd) {
   // Rank 1 of the pair leaves without a word, and its caller goes on while its peer still reads.
   bool raced = false;
