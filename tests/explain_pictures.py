@@ -40,9 +40,18 @@ def made(program, arguments):
         return pathlib.Path(file.name).read_bytes()
 
 
+def offered(program, collective):
+    """The algorithms that the program has: it lists them to who asks for another."""
+    said = subprocess.run([program, collective, "--algorithm", "?"], capture_output=True, text=True).stderr
+    return said[said.index("has auto, ") + len("has auto, "):said.index(", or all")].split(", ")
+
+
 def faults(program, folder):
     """What is wrong with the pictures in `folder`."""
     found = []
+    for collective, algorithms in ALGORITHMS.items():
+        for algorithm in sorted(set(offered(program, collective)) - set(algorithms)):
+            found.append(f"{collective} by {algorithm} has no picture: name it in ALGORITHMS of this script")
     wanted = dict(pictures())
     for name, arguments in wanted.items():
         path = folder / name
@@ -75,6 +84,8 @@ def self_test(program):
         assert len(found) == 3, found
         for fault, start in zip(found, ["all_reduce_ring.svg differs", "barrier_direct.svg is missing", "stray.svg"]):
             assert fault.startswith(start), found
+        ALGORITHMS["barrier"].remove("dissemination")
+        assert any(fault.startswith("barrier by dissemination has no picture") for fault in faults(program, folder))
 
 
 def main():
