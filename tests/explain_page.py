@@ -64,6 +64,14 @@ def test(program, folder, browser):
         check("steps there and back", write_page(program, folder, collective, [algorithm], 4))
     check("steps there and back", write_page(program, folder, "all_reduce", ["halving_doubling"], 5, "--memory", "any"))
 
+    memories = os.path.join(folder, "memories.html")
+    subprocess.run([program, "all_reduce", "--algorithm", "ring", "--memory", "peer-mapped,any", "--html", memories],
+                   check=True, stdout=subprocess.DEVNULL)
+    check("names for all controls", Page(memories, []))
+    names = browser.run("return [...document.querySelectorAll('h2')].map(e => e.textContent)")
+    if names[:2] != ["ring (peer-mapped memory)", "ring (any memory)"]:
+        problems.append(f"one algorithm in two memories is called {names[:2]}")
+
     small = write_page(program, folder, "all_reduce", ["ring"], 8)
     if len(small.text.encode()) >= 100_000:
         problems.append(f"a page of 8 ranks has {len(small.text.encode())} bytes")

@@ -78,7 +78,7 @@ class Moves {
       const tip = svg("path", { class: "head", d: into ? "" : head });
       const token = svg("g", { class: `token ${chunkClass(cell.chunk)}` },
         svg("rect", { x: -14, y: -9, width: 28, height: 18, rx: 4 }),
-        svg("text", { y: 4 }, count > 1 ? `${count} c` : valueText(cell.value)));
+        svg("text", { y: 4 }, count > 1 ? `×${count}` : valueText(cell.value)));
       group.append(path, tip, token);
       legs.push({ path, tip, token, into, stage, stages });
     };

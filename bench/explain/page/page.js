@@ -15,6 +15,9 @@ const PROMISES = {
 };
 
 const stories = JSON.parse(document.getElementById("data").textContent).map((data) => new Story(data));
+// The same algorithm in several memories.
+if (new Set(stories.map((story) => story.title)).size < stories.length)
+  for (const story of stories) story.title += ` (${story.memory} memory)`;
 const end = Math.max(...stories.map((story) => story.end));
 const main = document.getElementById("stories");
 
@@ -96,6 +99,10 @@ function layout() {
   main.classList.toggle("beside",
     columns > 1 && inside >= 400 && panels.every((panel) => panel.ranks.linesIn(inside) <= 2));
   for (const panel of panels) panel.layout();
+  // Timelines at one height, unless that leaves much room empty.
+  const heights = panels.map((panel) => panel.ranks.height);
+  const alike = main.classList.contains("beside") && Math.max(...heights) - Math.min(...heights) < 80;
+  for (const panel of panels) panel.ranks.place.style.minHeight = alike ? `${Math.max(...heights)}px` : "";
   player.draw();
 }
 

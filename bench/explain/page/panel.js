@@ -13,7 +13,7 @@ class Panel {
     this.list = find("ol");
     this.told = find(".tell");
     find("h2").textContent = story.title;
-    find(".source").append(html("code", {}, story.kernel), " in ", html("code", {}, story.file), `, ${story.memory}`);
+    find(".source").append(html("code", {}, story.kernel), " in ", html("code", {}, story.file), `, ${story.memory} memory`);
     this.root.setAttribute("aria-label", story.title);
     find(".ranks").setAttribute("aria-label", `Buffers of the ranks, ${story.title}`);
     find(".caption").setAttribute("aria-label", `What happens in this step, ${story.title}`);

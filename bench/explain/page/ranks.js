@@ -82,9 +82,9 @@ class Ranks {
     const many = lines.length > 1, head = 16;
     const line = this.high + (many ? head : 0) + LINE_GAP;
     const band = Math.max(1, lines.length) * line - LINE_GAP + 12;
-    const top = many ? 4 : head + 4;
+    const top = many ? 4 : 34;  // room for names, and below them for arrows from cell to cell of rank 0
     const total = this.#margin(width) + Ranks.#extent(lines);
-    const height = top + story.ranks * (band + RANK_GAP);
+    const height = (this.height = top + story.ranks * (band + RANK_GAP));
     this.bandTop = (rank) => top + rank * (band + RANK_GAP);
     this.band = band;
 
@@ -101,7 +101,7 @@ class Ranks {
           const left = this.left + x;
           const y = this.bandTop(story.rows[row].rank) + 6 + number * line + (many ? head : 0);
           if (many || nth === 0)
-            this.root.append(svg("text", { class: "row-name", x: left + 1, y: (many ? y : top) - 5 }, column.label));
+            this.root.append(svg("text", { class: "row-name", x: left + 1, y: many ? y - 5 : 11 }, column.label));
           this.#addRow(row, left, y);
         });
     });
