@@ -179,6 +179,20 @@ TEST(Prediction, IsTheSameEveryTime) {
   EXPECT_EQ(predict(machine, question).seconds, predict(machine, question).seconds);
 }
 
+TEST(Prediction, OfALongCallIsWhatRunningAllOfItTells) {
+  const timed::Machine machine = machine_for("h100x8").machine;
+  for (const Algorithm algorithm :
+       {Algorithm::ring, Algorithm::tree, Algorithm::recursive_doubling, Algorithm::two_shot, Algorithm::one_shot}) {
+    Question reckoned = ask(Operation::all_reduce, 8, 160 << 20, algorithm), whole = reckoned;
+    whole.whole_up_to = whole.c.bytes;
+    const Prediction a = predict(machine, reckoned), b = predict(machine, whole);
+    EXPECT_NEAR(a.seconds / b.seconds, 1, 0.02) << name_of(algorithm);
+    EXPECT_NEAR(a.wire_bytes / b.wire_bytes, 1, 0.001) << name_of(algorithm);
+    EXPECT_EQ(a.limit, b.limit);
+    EXPECT_EQ(a.cost.bytes, b.cost.bytes);
+  }
+}
+
 TEST(Prediction, BarelyChangesIfOneBlockStandsForAll) {
   const timed::Machine machine = machine_for("h100x8").machine;
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::two_shot})

@@ -2,6 +2,7 @@
 
 Between `<!-- table: NAME -->` and `<!-- end -->` the page must hold what the program predicts now, beside what others
 have published; the difference is printed and the result is 1. With --write the page is brought up to date instead.
+`predict_tables.py PROGRAM --self-test` damages a page and checks that it is noticed.
 """
 
 import difflib
@@ -141,24 +142,45 @@ def current(page, program):
     return re.sub(r"(<!-- table: ([a-z ]+) -->\n).*?(<!-- end -->)", made, page, flags=re.S)
 
 
+def differences(page, program):
+    """What is wrong with the page, as lines."""
+    missing = [name for name in TABLES if f"<!-- table: {name} -->" not in page]
+    if missing:
+        return [f"the page lacks the tables {', '.join(missing)}"]
+    return list(difflib.unified_diff(page.split("\n"), current(page, program).split("\n"), "docs/predict.md",
+                                     "predicted now", lineterm="", n=0))
+
+
+def self_test(program):
+    """Damages a page with one table in each way that a test must notice."""
+    for name in list(TABLES):
+        if name != "by ranks":
+            TABLES.pop(name)
+    good = current("before\n<!-- table: by ranks -->\n<!-- end -->\nafter\n", program)
+    assert not differences(good, program), differences(good, program)
+    assert good.startswith("before\n") and good.endswith("-->\nafter\n"), good
+    number = re.search(r"\| 8 \| (\d+) \|", good).group(1)
+    for damaged in (good.replace(f"| 8 | {number} |", f"| 8 | {int(number) + 1} |"),
+                    good.replace("| ranks |", "| gpus |"), good.replace("<!-- table: by ranks -->", "")):
+        assert damaged != good and differences(damaged, program), damaged
+
+
 def main():
     program, name = sys.argv[1:3]
+    if name == "--self-test":
+        return self_test(program)
     with open(name, encoding="utf-8") as file:
         page = file.read()
-    missing = [table_name for table_name in TABLES if f"<!-- table: {table_name} -->" not in page]
-    if missing:
-        sys.exit(f"{name} lacks the tables {', '.join(missing)}")
-    made = current(page, program)
     if sys.argv[3:] == ["--write"]:
         with open(name, "w", encoding="utf-8") as file:
-            file.write(made)
-        return
-    difference = list(difflib.unified_diff(page.split("\n"), made.split("\n"), "docs/predict.md", "predicted now",
-                                           lineterm="", n=0))
-    if difference:
-        print("\n".join(difference))
+            file.write(current(page, program))
+        return None
+    found = differences(page, program)
+    if found:
+        print("\n".join(found))
         sys.exit("docs/predict.md is not what is predicted now: python3 tests/predict_tables.py "
                  "build/host/bin/tutti-predict docs/predict.md --write")
+    return None
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ class Calls {
 
   const Geometry& geometry() const { return geometry_; }
   const Plan& plan() const { return plan_; }
+  /// Those that run in virtual time.
+  int running_blocks() const { return blocks_; }
   /// As the library would run them.
   int blocks() const { return blocks_ * folded_; }
   /// The machine on which they are timed: the one described or, if blocks are folded, one of faster blocks.
@@ -35,7 +37,7 @@ class Calls {
   void fold();
 
   timed::Machine machine_;
-  const Question& question_;
+  Question question_;
   Request request_;
   Geometry geometry_;
   Plan plan_;

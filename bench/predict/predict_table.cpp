@@ -121,9 +121,10 @@ std::string PredictTable::header() const {
   std::string text = "# PREDICTED, not measured: tutti's kernels in virtual time on a described machine\n";
   text += fmt::format("# {}: {}\n", m.name, m.about);
   text += fmt::format("#   its numbers: {} (--sources lists them)\n", kinds_of_sources(machine_));
-  text += fmt::format(
-      "# {} ranks{}\n", ranks_,
-      ranks_ > m.ranks ? fmt::format(", as if the machine had so many; it has {}", m.ranks) : std::string());
+  const std::string where = !m.is_gpu          ? fmt::format(" on {}", counted(m.cores, "core", "cores"))
+                            : ranks_ > m.ranks ? fmt::format(", as if the machine had so many; it has {}", m.ranks)
+                                               : std::string();
+  text += fmt::format("# {} ranks{}\n", ranks_, where);
   if (ranks_ > kMaxRanks) text += fmt::format("#   (the library serves at most {} ranks)\n", kMaxRanks);
   if (ranks_ > kFoldedAbove)
     text += fmt::format("#   above {} ranks one block stands for all of a call, and its first call is predicted\n",

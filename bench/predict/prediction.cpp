@@ -86,10 +86,16 @@ class Stopwatch {
   std::uint64_t number_ = 0;
 };
 
-}  // namespace
+/// The most bytes, of the question's size, that are run as they are.
+std::size_t run_as_they_are(const Calls& calls, const Question& question) {
+  constexpr std::size_t kRounds = 16;  // through every slot, so that the ends of pipelines are all in
+  const Geometry& geometry = calls.geometry();
+  return std::max(question.whole_up_to, kRounds * static_cast<std::size_t>(calls.running_blocks()) *
+                                            static_cast<std::size_t>(geometry.ranks) * geometry.slot_bytes);
+}
 
-Prediction predict(const Machine& described, const Question& question) {
-  Calls calls(described, question);
+Prediction run_whole(const Calls& made, const Question& question) {
+  Calls calls = made;
   const Machine& machine = calls.machine();
   World world(machine, calls.geometry(), timed::Backing::none);
   calls.allocate(world);
@@ -115,6 +121,28 @@ Prediction predict(const Machine& described, const Question& question) {
   prediction.seconds = nanoseconds * kNanosecond * c.time_scale();
   prediction.wire_bytes = busiest_link(machine, world) / count;
   prediction.limit = least_seconds(machine, c);
+  prediction.cost = calls.cost();
+  return prediction;
+}
+
+}  // namespace
+
+Prediction predict(const Machine& machine, const Question& question) {
+  const Calls calls(machine, question);
+  const std::size_t most = run_as_they_are(calls, question);
+  if (!machine.is_gpu || question.c.bytes <= 2 * most) return run_whole(calls, question);
+  const auto shorter = [&](std::size_t bytes) {
+    Question part = question;
+    part.c = bench::case_of(bytes, question.c);
+    return std::pair{static_cast<double>(part.c.bytes), run_whole(Calls(machine, part), part)};
+  };
+  const auto [few, half] = shorter(most / 2);
+  const auto [more, full] = shorter(most);
+  const double times = (static_cast<double>(question.c.bytes) - more) / (more - few);
+  Prediction prediction = full;
+  prediction.seconds += times * (full.seconds - half.seconds);
+  prediction.wire_bytes += times * (full.wire_bytes - half.wire_bytes);
+  prediction.limit = least_seconds(calls.machine(), question.c);
   prediction.cost = calls.cost();
   return prediction;
 }

@@ -11,12 +11,17 @@ namespace tutti::predict {
 /// their slots together: the blocks of a call do the same, side by side, each with a part of the data.
 inline constexpr int kFoldedAbove = 128;
 
+/// On GPUs calls of more bytes are reckoned from shorter ones, by what more bytes add: rounds through the same slots.
+/// (Longer ones if so few bytes make few rounds.)
+inline constexpr std::size_t kWholeUpTo = std::size_t{64} << 20;
+
 struct Question {
   bench::Case c;  ///< with its ranks, which may be more than the machine has
   Algorithm algorithm = Algorithm::automatic;
   bench::MemoryKind memory = bench::MemoryKind::peer_mapped;
   int blocks = 0;  ///< GPUs: the most of a call; CPUs: those of every call. 0: as the library would run
   int folded_above = kFoldedAbove;
+  std::size_t whole_up_to = kWholeUpTo;
 };
 
 struct Prediction {
