@@ -149,6 +149,42 @@ TEST(Stories, SpansOfABlockDoNotOverlap) {
   }
 }
 
+/// Two cores for all ranks, with caches.
+timed::Machine two_cores(int ranks) {
+  timed::Machine m;
+  m.name = "two cores";
+  m.is_gpu = false;
+  m.wiring = timed::Wiring::shared;
+  m.ranks = ranks;
+  m.cores = 2;
+  m.word = 20;
+  m.signal = 10;
+  m.wait = 5;
+  m.flag = 100;
+  m.handover = 300;
+  m.core_cache = 1 << 20;
+  m.last_cache = 32 << 20;
+  m.own_load = m.own_store = 50;
+  m.peer_load = m.peer_store = m.peer_add = 8;
+  m.last_load = m.last_store = 20;
+  m.memory_load = m.memory_store = m.stream_store = 10;
+  return m;
+}
+
+TEST(Stories, OfRanksThatShareCoresAreRight) {
+  for (Subject s : all_subjects(4)) {
+    s.machine = two_cores(4);
+    const Story story = whole(s).story;
+    EXPECT_TRUE(story.right) << name_of_case(s) << ": " << story.wrong;
+    EXPECT_EQ(story.formula_text, "") << name_of_case(s);
+    std::map<std::pair<int, int>, double> free;
+    for (const Span& span : story.spans) {
+      EXPECT_GE(span.begin, (free[{span.rank, span.block}])) << name_of_case(s) << ": " << span.text;
+      free[{span.rank, span.block}] = span.end;
+    }
+  }
+}
+
 TEST(Stories, OfEveryOperatorAreRight) {
   for (int op = 0; op < kReduceOps; ++op)
     for (const Operation operation : {Operation::all_reduce, Operation::reduce_scatter, Operation::reduce})
