@@ -34,7 +34,7 @@ struct Event {
   int line = 0;
   double begin = 0, end = 0;  ///< ns; a word that waits ends when it has what it waited for
   double arrived = 0;         ///< of what stores at a peer: when the last byte, or flag, is there
-  int step = 0;               ///< messages of this call that came before it, one after the other: see Spent::steps
+  int step = 0;               ///< messages of this call that came before its end, one after the other: see Spent::steps
   std::size_t bytes = 0;      ///< at each place that is read or written
   std::vector<At> from, to;   ///< of copy, reduce and the packets' words; in the order they are added
   Flags flags = data(kAll);   ///< of signal and wait

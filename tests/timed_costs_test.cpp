@@ -43,6 +43,39 @@ TEST(VirtualTime, OfCpusCountsFlagsOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(time_of(m, roomy(8), {.kernel = Kernel::barrier}), set + m.flag + 6 * m.each_flag + m.wait);
 }
 
+TEST(VirtualTime, OfASignalToAllOnCpusSetsFlagsOneAfterTheOther) {
+  const Machine m = plain_cpus(5);
+  const auto body = [&m](TimedBlock& block, const Call&) {
+    if (block.rank() == 2) block.signal(data(kAll), 1);
+    if (block.rank() != 2) block.wait(data(2), 1);
+    const int before = block.rank() > 2 ? block.rank() - 1 : block.rank();  // flags set before this rank's
+    const double set = m.launch + m.signal + (block.rank() == 2 ? 3 : before) * m.each_flag;
+    EXPECT_DOUBLE_EQ(block.now(), block.rank() == 2 ? set : set + m.flag + m.wait) << block.rank();
+  };
+  time_of(m, 1, body);
+}
+
+TEST(VirtualTime, OfACopyToSeveralPlacesIsThatOfAllItsStores) {
+  Machine m = ideal(2, 100);
+  m.block = 2;
+  const auto body = [](TimedBlock& block, const Call& call) {
+    block.copy(two(call.out + 65536, call.out + 131072), call.in, 4096);
+    EXPECT_DOUBLE_EQ(block.now(), 4096);
+    block.reduce(one(call.out + 65536), two(call.in, call.in + 131072), 1024, {});
+    EXPECT_DOUBLE_EQ(block.now(), 2 * 4096);
+  };
+  EXPECT_DOUBLE_EQ(time_of(m, 1, body), 2 * 4096);
+}
+
+TEST(VirtualTime, OfACallIsThatOfItsLastBlock) {
+  Machine m = ideal(2, 100);
+  m.block = 1;
+  const auto body = [](TimedBlock& block, const Call& call) {
+    block.copy(one(call.out + 65536), call.in, block.index() == 0 ? 4096 : 1024);
+  };
+  EXPECT_DOUBLE_EQ(time_of(m, 2, body), 4096);
+}
+
 TEST(VirtualTime, OfPacketsIsOneWayWithTheirDoubledBytes) {
   Machine m = ideal(3, 500);
   m.packet_wire = 2;
@@ -144,21 +177,37 @@ TEST(PostedStores, LetABlockGoOnUntilItSignals) {
 }
 
 TEST(Waits, TakeTheEarliestSignalThatSatisfiesThem) {
-  const Machine m = ideal(2, 100);
+  // All that is given in one go is under way before the first of it is seen.
+  constexpr double kFlag = 100000;
+  const Machine m = ideal(2, kFlag);
   const auto body = [](TimedBlock& block, const Call& call) {
     block.enter(call, Reach::out);
     const double begin = block.now();
-    if (block.rank() == 0) {
-      for (Count k = 1; k <= 40; ++k) {  // more than a flag's own line remembers
+    const auto give = [&](Flags flags, Count from, Count to) {
+      for (Count k = from; k <= to; ++k) {  // more than a flag's own line remembers
         block.copy(one(block.out_of(1)), call.in + 65536, 1000);
-        block.signal(data(1), k);
+        block.signal(flags, k);
       }
+    };
+    if (block.rank() == 0) {
+      give(data(1), 1, 40);
+      block.wait(credit(1), 1);
+      give(data(1), 41, 60);
+      give(p2p_data(1), 1, 20);
       return;
     }
     for (const Count k : {1, 2, 30, 31, 31, 3, 40}) {
       block.wait(data(0), k);
-      EXPECT_DOUBLE_EQ(block.now(), begin + 1000 * static_cast<double>(k == 3 ? 31 : k) + 100) << k;
+      EXPECT_DOUBLE_EQ(block.now(), begin + 1000 * static_cast<double>(k == 3 ? 31 : k) + kFlag) << k;
     }
+    block.signal(credit(0), 1);
+    const double again = block.now() + kFlag;
+    for (const Count k : {1, 12, 20}) {
+      block.wait(p2p_data(0), k);
+      EXPECT_DOUBLE_EQ(block.now(), again + 1000 * static_cast<double>(20 + k) + kFlag) << k;
+    }
+    block.wait(data(0), 60);
+    EXPECT_DOUBLE_EQ(block.now(), again + 40000 + kFlag);
   };
   time_of(m, 1, body);
 }

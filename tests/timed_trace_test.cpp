@@ -1,4 +1,5 @@
 // What a run in virtual time tells of itself, and how large a world may be.
+#include <array>
 #include <chrono>
 #include <map>
 #include <string>
@@ -92,6 +93,37 @@ TEST(ATrace, TellsPacketsOutboxesAndMessages) {
   EXPECT_EQ(moves_of(trace, 1),
             (std::vector<std::string>{"copy message of 1 slot 0 from 0 + 0 -> out of 1 + 0, 4096",
                                       "copy message of 1 slot 1 from 0 + 0 -> out of 1 + 4096, 1904"}));
+}
+
+TEST(ATrace, NumbersTheSlotsOfEachBlockFrom0) {
+  Trace trace;
+  const Case c{.kernel = Kernel::ring_all_gather, .count = 20000, .blocks = 2, .mapped = Mapped::none};
+  run(plain_gpus(3), slots_of_4_kib(3, 2), c, &trace);
+  std::array<std::array<int, 3>, 2> uses{};  // [block][slot]
+  for (const Event& event : trace)
+    for (const At& at : event.to) {
+      if (at.kind != At::Kind::inbox) continue;
+      ASSERT_LT(at.slot, 3);
+      ++uses[static_cast<std::size_t>(event.block)][static_cast<std::size_t>(at.slot)];
+    }
+  for (const auto& block : uses)
+    for (const int slot : block) EXPECT_GT(slot, 0);
+}
+
+TEST(ATrace, CountsNoStepsOfEarlierCalls) {
+  // The third message takes the slot of the first, whose credit is of an earlier call.
+  World world(plain_gpus(2), slots_of_4_kib(2), Backing::none);
+  const Case c{.kernel = Kernel::send, .count = 10, .to = 1, .mapped = Mapped::none};
+  const Addresses buffers(world, c);
+  Trace trace;
+  world.record(&trace);
+  world.run([&](Rank& me) {
+    for (int i = 0; i < 4; ++i) {
+      const Launch launch = launch_of(c, buffers.call(c, me.rank()), me.rank());
+      me.call({&launch, 1});
+    }
+  });
+  for (const Event& event : trace) EXPECT_LE(event.step, event.rank) << "line " << event.line;
 }
 
 TEST(ATrace, KnowsTheLineOfEachWordAndItsTime) {
