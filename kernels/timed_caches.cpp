@@ -24,7 +24,7 @@ double Caches::clock_at(const std::vector<double>& clocks, int index) const {
 /// through it, too.
 double Caches::share(double clock, double at, double size) const {
   if (size <= 0) return 0;
-  constexpr double kAllUpTo = 0.5, kNoneFrom = 1.5;
+  constexpr double kAllUpTo = 0.75, kNoneFrom = 1.25;
   return std::clamp((kNoneFrom - (clock - at) / size) / (kNoneFrom - kAllUpTo), 0.0, 1.0);
 }
 
@@ -81,8 +81,12 @@ void Caches::each_range(Bytes bytes, F f) {
 
 /// `core` has the range from now on; what it lacked comes into its caches.
 void Caches::take(Range& range, int core, double bytes, const Found& found) {
-  const double own = clock_of(own_, core) += bytes * (1 - found.own);
-  const double last = clock_of(last_, last_of(core)) += bytes * (1 - found.own - found.last);
+  // The clocks when its first bytes came: who walks it again finds each byte as old as the first.
+  double& own_clock = clock_of(own_, core);
+  double& last_clock = clock_of(last_, last_of(core));
+  const double own = own_clock, last = last_clock;
+  own_clock += bytes * (1 - found.own);
+  last_clock += bytes * (1 - found.own - found.last);
   for (Holder& holder : range.holders)
     if (holder.core == core) {
       holder.own = own;
