@@ -69,6 +69,8 @@ TEST_P(Ranks, KeepTheirCountsInManySchedules) {
          .seed = seed,
          .calls = 100,
          .first_use = seed % 2 ? kBeforeTagsRepeat : 0,
+         .splits = static_cast<int>(seed % 3),
+         .async = seed % 4 != 0,
          .hook = {}});
     ASSERT_EQ(mixture.run(), "");
   }

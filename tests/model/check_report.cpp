@@ -1,6 +1,7 @@
 #include "tests/model/check_report.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,10 +63,18 @@ void Progress::show(const Group& group, std::uint64_t done) {
   shown_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double left = elapsed * double(schedules_ - done) / double(done);
-  const std::string text = fmt::format("{:3.0f} %, {} of {} schedules, about {} left; now {} with {} ranks",
-                                       100 * double(done) / double(schedules_), grouped(done), grouped(schedules_),
-                                       duration(left), name_of_row(group.kernel), group.ranks);
-  std::fputs(terminal_ ? fmt::format("\r\033[K{}", text).c_str() : (text + "\n").c_str(), stderr);
+  std::string text = fmt::format("{:3.0f} %, {} of {} schedules, about {} left; now {} with {} ranks",
+                                 100 * double(done) / double(schedules_), grouped(done), grouped(schedules_),
+                                 duration(left), name_of_row(group.kernel), group.ranks);
+  if (!terminal_) {
+    std::fputs(text.append("\n").c_str(), stderr);
+    return;
+  }
+  // What a terminal breaks into two lines cannot be written over.
+  winsize window{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+    text.resize(std::min<std::size_t>(text.size(), window.ws_col - 1u));
+  std::fputs(text.insert(0, "\r\033[K").c_str(), stderr);
 }
 
 std::string text_of(const Found& found, std::size_t most_lines) {
