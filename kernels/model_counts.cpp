@@ -4,6 +4,11 @@
 #include "kernels/model.hpp"
 
 namespace tutti::model {
+namespace {
+
+bool is_of_messages(Purpose purpose) { return purpose == Purpose::p2p_data || purpose == Purpose::p2p_credit; }
+
+}  // namespace
 
 Communicator::Counts Communicator::counts_of(int rank, int blocks) const {
   Counts counts{.blocks = blocks};
@@ -28,7 +33,7 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
     const Connections at(team(rank), b, 1);
     for (int p = 0; p < kPurposes; ++p) {
       const auto purpose = static_cast<Purpose>(p);
-      const bool message = purpose == Purpose::p2p_data || purpose == Purpose::p2p_credit;
+      const bool message = is_of_messages(purpose);
       if (message == op.collective) continue;
       for (int peer = 0; peer < geometry().ranks; ++peer) {
         if (peer == rank) continue;
@@ -36,7 +41,7 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
         if (message && (peer != op.call.peer || (purpose == Purpose::p2p_data) != op.sends)) continue;
         // One count of enters goes to all peers, on the line of the entry.
         const std::uint64_t sent = at.sent_base({purpose, purpose == Purpose::enter ? rank : peer});
-        const std::uint64_t flag =
+        const std::uint64_t& flag =
             purpose == Purpose::enter ? at.entry(peer, sent, rank)->count : at.flag(peer, purpose, rank)->count;
         if (flag == sent) continue;
         std::string text = name_of(purpose);
@@ -44,16 +49,15 @@ void Communicator::end_of_call(const Running& running, const Op& op) {
         text.append(" to rank ").append(std::to_string(peer));
         text = named(std::move(text)).append(": ").append(std::to_string(sent)).append(" sent by the end of ");
         text.append(op.name).append(", call ").append(std::to_string(running.number)).append(", the flag holds ");
-        text.append(std::to_string(flag));
-        model_.find(Defect::counts,
-                    text.append(model_.last_set(purpose == Purpose::enter ? &at.entry(peer, sent, rank)->count
-                                                                          : &at.flag(peer, purpose, rank)->count)));
+        text.append(std::to_string(flag)).append(model_.last_set(&flag));
+        model_.find(Defect::counts, std::move(text));
       }
     }
   }
   if (!op.collective) return;
-  calls_[static_cast<std::size_t>(rank)].ends.push_back(counts_of(rank, op.blocks));
-  calls_[static_cast<std::size_t>(rank)].ends.back().kernel = op.name;
+  Counts counts = counts_of(rank, op.blocks);
+  counts.kernel = op.name;
+  calls_[static_cast<std::size_t>(rank)].ends.push_back(std::move(counts));
   for (const Calls& of_rank : calls_)
     if (of_rank.ends.empty()) return;
   std::vector<Counts> ranks;
@@ -91,14 +95,13 @@ void Communicator::compare(const std::vector<Counts>& ranks, bool with_messages,
       for (int to = 0; to < n; ++to) {
         for (int p = 0; p < kPurposes; ++p) {
           const auto purpose = static_cast<Purpose>(p);
-          const bool message = purpose == Purpose::p2p_data || purpose == Purpose::p2p_credit;
           const auto name = [&] {
             return std::string(name_of(purpose)) + " of block " + std::to_string(b) + " sent by rank " +
                    std::to_string(from) + " and received by rank " + std::to_string(to);
           };
           if (purpose == Purpose::enter)
             expect_equal(of(from).sent[at(b, p, from)], of(to).sent[at(b, p, to)], name);
-          else if (from != to && (with_messages || !message))
+          else if (from != to && (with_messages || !is_of_messages(purpose)))
             expect_equal(of(from).sent[at(b, p, to)], of(to).received[at(b, p, from)], name);
         }
       }

@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::size_t kTold = 16;  // of those that wait in vain
 
-const char* name_of(Purpose purpose) {
-  constexpr const char* names[kPurposes] = {"data", "credit", "enter", "leave", "p2p_data", "p2p_credit"};
-  return names[static_cast<int>(purpose)];
-}
-
-std::string short_name(const char* file) {
-  const std::string name = file;
-  return name.substr(name.rfind('/') + 1);
-}
-
 }  // namespace
 
 Traffic::Traffic(int ranks)
@@ -160,7 +150,7 @@ std::string Simulation::text_of(const Strand& s) const {
   text += " block " + std::to_string(s.block);
   text += std::string(" in ") + (s.launch->body ? "a kernel of the caller" : tutti::name_of(s.launch->kernel));
   if (s.waiting.kind == Waiting::Kind::nothing) return text;
-  return text + " (" + short_name(s.waiting.where.file_name()) + ":" + std::to_string(s.waiting.where.line()) + ")";
+  return text + " (" + model::Line(s.waiting.where).text() + ")";
 }
 
 std::string Simulation::text_of(const Waiting& w, const Strand& s) const {
@@ -168,11 +158,11 @@ std::string Simulation::text_of(const Waiting& w, const Strand& s) const {
   std::string text;
   switch (w.kind) {
     case Waiting::Kind::flag:
-      text = name_of(w.from.purpose);
+      text = model::name_of(w.from.purpose);
       text += " from rank " + std::to_string(w.from.peer);
       return text + ", wants " + relative(w.wanted) + ", sees " + relative(*w.seen);
     case Waiting::Kind::exchange:
-      return std::string(name_of(w.from.purpose)) + " from all, " + std::to_string(*w.seen) + " of " +
+      return std::string(model::name_of(w.from.purpose)) + " from all, " + std::to_string(*w.seen) + " of " +
              std::to_string(ranks()) + " have come";
     case Waiting::Kind::packets: return "packets from rank " + std::to_string(w.from.peer);
     case Waiting::Kind::blocks: return "the end of its blocks";

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/connection.hpp"
-#include "kernels/model_races.hpp"
+#include "kernels/model_words.hpp"
 
 namespace tutti::timed {
 
