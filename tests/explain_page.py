@@ -72,6 +72,11 @@ def test(program, folder, browser):
     if names[:2] != ["ring (peer-mapped memory)", "ring (any memory)"]:
         problems.append(f"one algorithm in two memories is called {names[:2]}")
 
+    check("names for all controls", write_page(program, folder, "reduce", ["direct"], 3, "--op", "max"))
+    promise = browser.run("return document.getElementById('promise').textContent")
+    if promise != "The root ends with the maximum of what all ranks had. The root is rank 0.":
+        problems.append(f"a maximum is promised as: {promise}")
+
     small = write_page(program, folder, "all_reduce", ["ring"], 8)
     if len(small.text.encode()) >= 100_000:
         problems.append(f"a page of 8 ranks has {len(small.text.encode())} bytes")

@@ -6,9 +6,9 @@ def outputs_of(story):
     n, root = story["ranks"], story["root"]
     inputs, outputs = {}, {}
     for row in story["rows"]:
-        if row["kind"] == "in" or row["label"] == "buffer":
+        if row["kind"] == "in":
             inputs[row["rank"]] = [cell[0] if cell else None for cell in row["cells"]]
-        if row["kind"] == "out" or row["label"] == "buffer":
+        if row["kind"] == "out":
             outputs[row["rank"]] = row["label"]
 
     def sums():

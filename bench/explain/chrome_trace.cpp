@@ -51,8 +51,7 @@ const char* category_of(Word word) {
 std::string name_of(const Event& event) {
   std::string name = model::name_of(event.word);
   if (event.word != Word::signal && event.word != Word::wait) return name;
-  const Purpose purpose = event.flags.purpose;
-  name += purpose == Purpose::data || purpose == Purpose::p2p_data ? " data" : " credit";
+  name.append(" ").append(kind_of(event.flags.purpose));
   name += event.flags.peer == kAll ? std::string(" all") : fmt::format(" {}", event.flags.peer);
   return name;
 }

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "bench/explain/words.hpp"
+
 namespace tutti::explain {
 namespace {
 
@@ -35,7 +37,7 @@ const char* name_of(const Connection& connection) {
     case Carrier::packets: return "packets";
     case Carrier::flag: break;
   }
-  return connection.purpose == Purpose::data || connection.purpose == Purpose::p2p_data ? "data" : "credit";
+  return kind_of(connection.purpose);
 }
 
 /// Calls f(peer) for the peers that flags mean.

@@ -34,7 +34,7 @@ class Panel {
   double bottom_of(const Cells& cells) const;
   std::string cells_of(int index) const;
   std::string cell(int row, int number, const Cell& cell, bool fresh, bool old) const;
-  std::string action(const Action& action, int number) const;
+  std::string action(const Action& action, int chunk) const;
   std::string curve(Point from, Point to, bool down, const std::string& look) const;
   std::string flags(const Step& step) const;
   bool needed(int row, int number, int index) const;

@@ -56,6 +56,13 @@ void fill(std::vector<float>& values, std::size_t cells, std::size_t each, const
   for (std::size_t c = 0; c < cells; ++c) values.insert(values.end(), each, value(static_cast<int>(c)));
 }
 
+bool multiplies(const Subject& s) {
+  return s.op == ReduceOp::prod && bench::Case{.operation = s.operation, .ranks = s.ranks}.reduces();
+}
+
+/// Of all-to-all: what a rank's number counts for in its cells, so that they tell whose they are.
+int weight_of_rank(const Subject& s) { return s.cells * s.ranks > 10 ? 100 : 10; }
+
 }  // namespace
 
 timed::Machine plain_machine(int ranks) {
@@ -76,19 +83,15 @@ timed::Machine plain_machine(int ranks) {
 }
 
 float Recording::input(int rank, int c) const {
-  if (subject.op == ReduceOp::prod && request.reduces()) return (rank + c) % 3 == 0 ? 2.0f : 1.0f;
-  if (subject.operation == bench::Operation::all_to_all)
-    return static_cast<float>((subject.cells * subject.ranks > 10 ? 100 : 10) * rank + c);
+  if (multiplies(subject)) return (rank + c) % 3 == 0 ? 2.0f : 1.0f;
+  if (subject.operation == bench::Operation::all_to_all) return static_cast<float>(weight_of_rank(subject) * rank + c);
   return static_cast<float>(c + rank);
 }
 
 std::string values_text(const Subject& subject) {
-  const bool reduces = subject.operation == bench::Operation::all_reduce ||
-                       subject.operation == bench::Operation::reduce_scatter ||
-                       subject.operation == bench::Operation::reduce;
-  if (subject.op == ReduceOp::prod && reduces) return "cell c of rank r holds 2 if c + r is divisible by 3, else 1";
+  if (multiplies(subject)) return "cell c of rank r holds 2 if c + r is divisible by 3, else 1";
   if (subject.operation == bench::Operation::all_to_all)
-    return fmt::format("cell c of rank r holds {} r + c", subject.cells * subject.ranks > 10 ? 100 : 10);
+    return fmt::format("cell c of rank r holds {} r + c", weight_of_rank(subject));
   return "cell c of rank r holds c + r";
 }
 

@@ -24,7 +24,7 @@ struct Row {
   enum class Kind : std::uint8_t { in, out, slot };
   Kind kind = Kind::in;
   int rank = 0;
-  std::string label;        ///< "in", "out", "buffer", "inbox", "outbox", "packets", "message"
+  std::string label;        ///< "in", "out", "inbox", "outbox", "packets", "message"
   std::vector<Cell> cells;  ///< before the call
   std::vector<int> parts;   ///< cells at which the next chunk, slot, lane or sender's part begins, ascending; never 0
   std::vector<Cell> expected;  ///< of outputs: what they must hold after the call
@@ -90,7 +90,7 @@ struct Story {
   std::vector<Step> steps;
   std::vector<Span> spans;   ///< by begin
   Cost counted, formula;     ///< steps and bytes per rank, as this run counted them and as the kernel's file says
-  std::string formula_text;  ///< empty, or why the formula does not hold for this call: "5 cells do not divide by 2"
+  std::string formula_text;  ///< empty if they agree, or why the formula does not hold for this call
   double end = 0;            ///< ns
   bool right = false;        ///< whether every rank holds what it should, bit for bit
   std::string wrong;         ///< what is wrong, if something is

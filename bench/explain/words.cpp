@@ -107,6 +107,10 @@ std::string text_of(const Action& action, const std::vector<Row>& rows, const st
                      places_of(action.from, rows, action.rank, ", ", " and ", ranks), to);
 }
 
+const char* kind_of(Purpose purpose) {
+  return purpose == Purpose::data || purpose == Purpose::p2p_data ? "data" : "credit";
+}
+
 std::string text_of_wait(const timed::Event& event) {
   switch (event.word) {
     case model::Word::enter: return "enters: waits for every rank";
@@ -115,8 +119,7 @@ std::string text_of_wait(const timed::Event& event) {
     case model::Word::reduce_packets: return "waits for packets from every rank";
     default: break;
   }
-  const Purpose purpose = event.flags.purpose;
-  const char* const what = purpose == Purpose::data || purpose == Purpose::p2p_data ? "data" : "credit";
+  const char* const what = kind_of(event.flags.purpose);
   return event.flags.peer == kAll ? fmt::format("waits for {} from every rank", what)
                                   : fmt::format("waits for {} from rank {}", what, event.flags.peer);
 }

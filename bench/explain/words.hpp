@@ -11,8 +11,11 @@ namespace tutti::explain {
 /// "c0", "c0 c1", "c0-c3"; "c0 of rank 1" where cells are not added up. `cells` are those that move.
 std::string names_of(const std::vector<Cell>& cells, bool sums);
 
-/// "rank 1 adds c0: its inbox + its input -> rank 2's inbox". `before`: the rows before the move.
+/// "rank 1 adds c0: its inbox + its input -> rank 2's inbox". `cells`: what moves, as it is after the move.
 std::string text_of(const Action& action, const std::vector<Row>& rows, const std::vector<Cell>& cells, bool sums);
+
+/// Of a flag: "data" or "credit", for messages too.
+const char* kind_of(Purpose purpose);
 
 /// "waits for data from rank 0"; of `enter` and the like what it does. `event` waits.
 std::string text_of_wait(const timed::Event& event);

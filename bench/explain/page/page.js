@@ -2,17 +2,19 @@
 
 // What a collective is for; how it does it, the stories tell.
 const PROMISES = {
-  all_reduce: "Every rank ends with the sum of what all ranks had.",
-  reduce_scatter: "Each rank ends with its own chunk of the sum of what all ranks had.",
+  all_reduce: "Every rank ends with the SUM of what all ranks had.",
+  reduce_scatter: "Each rank ends with its own chunk of the SUM of what all ranks had.",
   all_gather: "Every rank ends with the chunks of all ranks, side by side.",
   broadcast: "Every rank ends with what the root had.",
-  reduce: "The root ends with the sum of what all ranks had.",
+  reduce: "The root ends with the SUM of what all ranks had.",
   gather: "The root ends with the chunks of all ranks, side by side.",
   scatter: "Each rank ends with its own chunk of what the root had.",
   all_to_all: "Each rank ends with the chunks that all ranks had for it.",
   send_recv: "One rank ends with what another had.",
   barrier: "No rank goes on before all have come.",
 };
+
+const RESULTS = { sum: "sum", prod: "product", min: "minimum", max: "maximum", avg: "average" };
 
 const stories = JSON.parse(document.getElementById("data").textContent).map((data) => new Story(data));
 // The same algorithm in several memories.
@@ -22,13 +24,13 @@ const end = Math.max(...stories.map((story) => story.end));
 const main = document.getElementById("stories");
 
 function describe() {
-  const [{ collective, ranks, root, machine, cellBytes, rows }] = stories;
+  const [{ collective, op, ranks, root, machine, cellBytes, rows }] = stories;
   const name = collective === "send_recv" ? "send and receive" : collective.replaceAll("_", "-");
   const by = new Intl.ListFormat("en-GB").format(stories.map((story) => story.title));
   document.title = `${name} by ${by}, ${ranks} ranks · tutti`;
   document.getElementById("title").textContent = `${name[0].toUpperCase()}${name.slice(1)} by ${by}`;
   document.getElementById("promise").textContent =
-    (PROMISES[collective] ?? "") + (root < 0 ? "" : collective === "send_recv" ? ` Rank ${root} sends.` : ` The root is rank ${root}.`);
+    (PROMISES[collective] ?? "").replace("SUM", RESULTS[op]) + (root < 0 ? "" : collective === "send_recv" ? ` Rank ${root} sends.` : ` The root is rank ${root}.`);
   document.getElementById("setting").textContent =
     `${ranks} ranks on the machine “${machine}”. ` +
     (rows.length ? `A cell is ${bytesText(cellBytes)} of equal numbers. ` : "") +
