@@ -139,7 +139,7 @@ std::optional<Trial> trial_of(Kernel kernel, int ranks, const Pins& pins, std::u
 
   // Packets have two halves, which the third call uses again; their tags may repeat between two calls.
   const int calls = by_packets(kernel) ? 4 : c.shape() == Shape::message ? 3 : 2;
-  if (by_packets(kernel) && drawn(seed, kUses, 3) == 0) trial.packet_uses = (std::uint64_t{1} << 32) - 3;
+  if (by_packets(kernel) && drawn(seed, kUses, 3) == 0) trial.packet_uses = kBeforeTagsRepeat;
   for (int call = 0; call < calls; ++call) {
     trial.calls.push_back(c);
     c.salt += 9;

@@ -35,6 +35,9 @@ struct Trial {
 inline constexpr int kMostBlocks = 3;  ///< of a trial, unless pinned
 inline constexpr int kMostSlots = cases::kLeastSlots + 2;
 
+/// Uses of packets after which their tags soon repeat.
+inline constexpr std::uint64_t kBeforeTagsRepeat = (std::uint64_t{1} << 32) - 3;
+
 /// How many combinations there are for the kernel: as many seeds in a row try each once.
 std::size_t combinations(Kernel kernel, int ranks, const Pins& pins);
 

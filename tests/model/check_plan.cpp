@@ -19,8 +19,7 @@ std::vector<int> worlds_for(const Options& o, bool sequences) {
   return worlds;
 }
 
-}  // namespace
-
+/// Schedules of a kernel, so that all together take minutes on two cores; 0: it costs too much there.
 // A kernel has about a thousand combinations. A schedule of a kernel takes, on average, 0.1 ms in a world of 2, 2 ms in
 // one of 8, 11 ms in one of 16, 45 ms in one of 32 (Zen 4). In a world of 64 an all-reduce whose chunks are slices
 // takes 3 to 5 s.
@@ -31,6 +30,8 @@ std::uint64_t default_seeds(Kernel kernel, int ranks) {
   if (ranks <= 32) return 12;
   return cases::shape_of(kernel) == cases::Shape::all_reduce && !by_packets(kernel) ? 0 : 3;
 }
+
+}  // namespace
 
 Work work_for(const Options& o) {
   Work work{.groups = {}, .pins = o.pins, .plant = o.plant, .jobs = o.jobs, .seconds = o.minutes * 60};

@@ -24,13 +24,10 @@ constexpr std::uint64_t kOfSplits = std::uint64_t{1} << 40;
 class Mixture::Numbers {
  public:
   Numbers(std::uint64_t seed, std::uint64_t call) : seed_(seed * 0x9e3779b97f4a7c15u + call), call_(call) {}
-  std::size_t below(std::size_t n) { return drawn(seed_, next_++, n); }
+  std::size_t below(std::size_t n) { return model::drawn(seed_, next_++, n); }
   std::uint64_t call() const { return call_; }
 
  private:
-  static std::size_t drawn(std::uint64_t seed, std::uint64_t what_for, std::size_t n) {
-    return model::drawn(seed, what_for, n);
-  }
   std::uint64_t seed_, call_;
   std::uint64_t next_ = 0;
 };
@@ -209,7 +206,6 @@ Outcome run_sequence(int ranks, std::uint64_t seed, const std::optional<Plant>& 
   mix.hook = [&](const WordAt& at) { return told(at, plant, outcome); };
   Mixture mixture(mix);
   outcome.text = mixture.run();
-  outcome.calls = mix.calls;
   return outcome;
 }
 

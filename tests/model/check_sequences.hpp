@@ -81,9 +81,6 @@ class Mixture {
 /// A small geometry in which packets and messages have fewer blocks than the rest.
 Geometry mixed_geometry(int ranks, int blocks, int slots);
 
-/// Uses of packets after which their tags soon repeat.
-inline constexpr std::uint64_t kBeforeTagsRepeat = (std::uint64_t{1} << 32) - 3;
-
 inline constexpr int kLeastSequenceRanks = 2, kMostSequenceRanks = 9;
 /// The sequence of a seed, as `tutti check` runs it.
 Outcome run_sequence(int ranks, std::uint64_t seed, const std::optional<Plant>& plant = {});

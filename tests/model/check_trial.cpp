@@ -30,7 +30,6 @@ Outcome run_trial(const Trial& trial, const std::optional<Plant>& plant) {
       if (wrong.empty() && !mismatch.empty()) wrong = "wrong result: " + mismatch + "\n";
     }
   });
-  outcome.calls = trial.calls.size();
   outcome.text = model.report() + wrong;
   return outcome;
 }

@@ -22,7 +22,6 @@ struct Plant {
 struct Outcome {
   std::string text;  ///< all that is wrong, a line each; nothing if all is well
   std::uint64_t words = 0;
-  std::uint64_t calls = 0;
 
   bool clean() const { return text.empty(); }
 };

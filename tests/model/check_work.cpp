@@ -37,16 +37,17 @@ class Order {
   std::uint64_t stride_ = 1;
 };
 
-}  // namespace
-
-std::uint64_t schedules_of(const Work& work) { return Order(work.groups).size(); }
-
+/// Nothing if the kernel does not take it.
 std::optional<Outcome> run_one(const Group& group, const Work& work, std::uint64_t seed) {
   if (!group.kernel) return run_sequence(group.ranks, seed, work.plant);
   const std::optional<Trial> trial = trial_of(*group.kernel, group.ranks, work.pins, seed);
   if (!trial) return {};
   return run_trial(*trial, work.plant);
 }
+
+}  // namespace
+
+std::uint64_t schedules_of(const Work& work) { return Order(work.groups).size(); }
 
 Result run_work(const Work& work, const Show& show) {
   using Time = std::chrono::steady_clock;

@@ -52,9 +52,6 @@ using Show = std::function<void(const Group& group, std::uint64_t done)>;
 
 Result run_work(const Work& work, const Show& show);
 
-/// One trial again. Nothing if the kernel does not take it.
-std::optional<Outcome> run_one(const Group& group, const Work& work, std::uint64_t seed);
-
 std::uint64_t schedules_of(const Work& work);
 
 }  // namespace tutti::model
