@@ -62,6 +62,7 @@ TEST(MachineFile, IsRefusedInOneLineThatNamesFileAndKey) {
     for (const char* part : parts) EXPECT_NE(said.find(part), std::string::npos) << said << "\nlacks: " << part;
   };
   expect("{", {"not JSON"});
+  expect("", {"not JSON"});
   expect("[]", {"is an object"});
   expect(with([](Json& m) { m["launch"].erase("source"); }), {"'launch'", "no source", "estimate: ..."});
   expect(with([](Json& m) { m["launch"]["source"] = "I know"; }), {"'launch'", "I know", "data sheet: ..."});
@@ -74,6 +75,8 @@ TEST(MachineFile, IsRefusedInOneLineThatNamesFileAndKey) {
   expect(with([](Json& m) { m["launch"]["value"] = -1; }), {"'launch'", "-1", "0 or more"});
   expect(with([](Json& m) { m["launch"]["value"] = "fast"; }), {"'launch'", "fast", "use a number"});
   expect(with([](Json& m) { m["link"]["value"] = 0; }), {"'link'", "more than 0"});
+  expect(with([](Json& m) { m["link"]["value"] = 1e-308; }), {"'link'", "1e-308", "from 1e-06 to 1e+15"});
+  expect(with([](Json& m) { m["launch"]["value"] = 1e308; }), {"'launch'", "1e+308", "from 1e-06 to 1e+15"});
   expect(with([](Json& m) { m["ranks"]["value"] = 2.5; }), {"'ranks'", "2.5", "whole number"});
   expect(with([](Json& m) { m.erase("flag"); }), {"'flag'", "is missing"});
   expect(with([](Json& m) { m["speed"] = m["flag"]; }), {"'speed'", "is no key", "GPUs", "packet_block"});
@@ -104,6 +107,16 @@ TEST(MachineFile, ThatDoesNotExistIsToldWithThoseThatDo) {
   };
   EXPECT_NE(said("h300x8").find("h100x8"), std::string::npos);
   EXPECT_NE(said("no/such.json").find("cannot read"), std::string::npos);
+  EXPECT_NE(said("/").find("cannot read"), std::string::npos);
+  EXPECT_NE(said("/dev/null").find("/dev/null: not JSON"), std::string::npos);
+  EXPECT_NE(said("/dev/zero").find("larger than 1 MiB"), std::string::npos);
+}
+
+TEST(MachineFile, SendsNoControlCharactersToATerminal) {
+  const std::string text = with([](Json& m) { m["name"] = "a\x1b[31m\nb"; });
+  EXPECT_EQ(read_machine(text, "box.json").machine.name, "a [31m b");
+  const std::string source = with([](Json& m) { m["link"]["source"] = "estimate: a\x1b[31m\nb"; });
+  EXPECT_EQ(read_machine(source, "box.json").sources.at("link"), "estimate: a [31m b");
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ WRONG = [
     (["all_reduce", "--blocks", "33"], "from 1 to 32"),
     (["all_reduce", "--memory", "borrowed"], "borrowed"),
     (["all_reduce", "--json", "no/such/folder/rows.json"], "no/such/folder"),
+    (["all_reduce", "-e", "2097152G"], "-e 2097152G: use at most 1048576G"),
     (["all_reduce", "--carrier", "pigeon"], "-h lists the options"),
 ]
 
@@ -149,6 +150,31 @@ class Predict(unittest.TestCase):
             self.assertEqual(result.stdout, "", arguments)
             self.assertRegex(result.stderr, r"^tutti predict: [^\n]+\n$", arguments)
             self.assertIn(part, result.stderr)
+
+    def test_serves_no_rank_alone_and_no_million(self):
+        with tempfile.TemporaryDirectory() as folder:
+            box, rows = os.path.join(folder, "box.json"), os.path.join(folder, "rows.json")
+            run("barrier", "--json", box)
+            with open(box, encoding="utf-8") as file:
+                machine = json.load(file)["machine"]
+            for ranks in (1, 1000000):
+                machine["ranks"]["value"] = ranks
+                with open(box, "w", encoding="utf-8") as file:
+                    json.dump(machine, file)
+                result = run("barrier", "--machine", box, "--json", rows)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn(f"has {ranks} ranks: give --ranks, from 2 to 4096\n", result.stderr)
+                self.assertFalse(os.path.exists(rows))
+                self.assertEqual(run("barrier", "--machine", box, "--ranks", "4").returncode, 0)
+
+    def test_says_when_its_table_is_lost(self):
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w", encoding="utf-8") as full:
+            rows = os.path.join(folder, "rows.json")
+            result = subprocess.run([PROGRAM, "barrier", "--json", rows], stdout=full, stderr=subprocess.PIPE, text=True,
+                                    timeout=120)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, r"^tutti predict: cannot write [^\n]+\n$")
+            self.assertFalse(os.path.exists(rows))
 
     def test_shows_help(self):
         result = run("-h")

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "bench/predict/machine_keys.hpp"
 #include "bench/predict/shipped_machines.hpp"
@@ -22,6 +21,10 @@ using Json = nlohmann::ordered_json;
 constexpr std::pair<const char*, Wiring> kWirings[] = {
     {"switched", Wiring::switched}, {"direct", Wiring::direct}, {"shared", Wiring::shared}};
 constexpr const char* kTexts[] = {"name", "about", "kind", "wiring"};
+
+// Beyond these no machine is, and sums of them would be no times any more.
+constexpr double kLeastNumber = 1e-6, kMostNumber = 1e15;
+constexpr std::size_t kMostText = 1 << 20;  // bytes of a file
 
 const char* const kSourceHelp =
     "say where it comes from: \"data sheet: ...\" or \"published: ...\" with an address, \"measured: ...\" with the "
@@ -90,7 +93,8 @@ class Reader {
     throw MachineError(fmt::format("{}: '{}' {}", file_, key, what));
   }
   static std::string one_line(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
     return text;
   }
 
@@ -132,7 +136,7 @@ class Reader {
     if (source == object.end()) wrong(name, fmt::format("has no source: {}", kSourceHelp));
     if (!source->is_string() || !is_source(source->get<std::string>()))
       wrong(name, fmt::format("has source {}: {}", one_line(source->dump()), kSourceHelp));
-    result_.sources[name] = source->get<std::string>();
+    result_.sources[name] = one_line(source->get<std::string>());
     return object.at("value");
   }
 
@@ -141,6 +145,8 @@ class Reader {
     const double number = value.get<double>();
     if (!std::isfinite(number) || number < 0 || (above && number == 0))
       wrong(name, fmt::format("has value {}: use {}", value.dump(), above ? "more than 0" : "0 or more"));
+    if (number > kMostNumber || (number > 0 && number < kLeastNumber))
+      wrong(name, fmt::format("has value {}: use a number from {:g} to {:g}", value.dump(), kLeastNumber, kMostNumber));
     return number;
   }
 
@@ -210,9 +216,13 @@ MachineFile machine_for(const std::string& name) {
     throw MachineError(fmt::format("machine '{}': there are {}, and files whose name ends in .json", name, known));
   }
   std::ifstream file(name);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) throw MachineError(fmt::format("machine '{}': cannot read this file", name));
-  return read_machine(text.str(), name);
+  std::string text(kMostText + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || (file.fail() && !file.eof()))
+    throw MachineError(fmt::format("machine '{}': cannot read this file", name));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMostText) throw MachineError(fmt::format("{}: larger than 1 MiB: this is no machine", name));
+  return read_machine(text, name);
 }
 
 }  // namespace tutti::predict

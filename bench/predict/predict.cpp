@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <stdexcept>
 
 #include "bench/predict/predict_report.hpp"
 #include "bench/predict/predict_table.hpp"
@@ -17,8 +18,8 @@ std::string command_line(const std::vector<std::string>& words) {
 }
 
 void print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
+  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+    throw std::runtime_error("cannot write to the standard output");
 }
 
 int show(const PredictArguments& arguments, const std::vector<std::string>& words) {
@@ -28,6 +29,9 @@ int show(const PredictArguments& arguments, const std::vector<std::string>& word
     return 0;
   }
   const int ranks = arguments.ranks > 0 ? arguments.ranks : machine.machine.ranks;
+  if (ranks < kLeastRanks || ranks > kMostRanks)
+    throw MachineError(fmt::format("machine '{}' has {} ranks: give --ranks, from {} to {}", machine.machine.name,
+                                   ranks, kLeastRanks, kMostRanks));
   check_predict(arguments, ranks);
   PredictTable table(arguments, machine, ranks);
   print(table.header());

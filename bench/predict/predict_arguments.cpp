@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bench/cases.hpp"
+#include "bench/sizes.hpp"
 #include "collectives/geometry_gpu.hpp"
 
 namespace tutti::predict {
@@ -24,6 +25,9 @@ Nothing is measured: the library's own kernels run in virtual time, all ranks in
 JSON file describes (docs/predict.md tells its keys, and what the model leaves out). Columns are those of nccl-tests;
 wire is what crosses the busiest link one way, limit the time that the fewest possible bytes need on that link as a
 part of the predicted time.)";
+
+// Beyond it numbers in the table run into each other, and no buffer is that long.
+constexpr std::size_t kMostBytes = std::size_t{1} << 50;
 
 int whole_number(const char* option, const std::string& text, int least, int most) {
   const bool digits = !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
@@ -82,12 +86,15 @@ PredictArguments parse_predict(const std::vector<std::string>& arguments) {
   }
   if (!has_memory) calls.insert(calls.end(), {"--memory", "peer-mapped"});
   result.calls = bench::parse_bench(calls);
-  if (app.get_option("--ranks")->count() > 0) result.ranks = whole_number("--ranks", ranks, 2, kMostRanks);
+  if (app.get_option("--ranks")->count() > 0) result.ranks = whole_number("--ranks", ranks, kLeastRanks, kMostRanks);
   if (app.get_option("--blocks")->count() > 0) result.blocks = whole_number("--blocks", blocks, 1, kGpuBlocks);
   return result;
 }
 
 void check_predict(const PredictArguments& arguments, int ranks) {
+  if (arguments.calls.range.last > kMostBytes)
+    throw ArgumentError(fmt::format("-e {}: use at most {}", bench::exact_size(arguments.calls.range.last),
+                                    bench::exact_size(kMostBytes)));
   bench::check_bench(arguments.calls, ranks, std::numeric_limits<std::size_t>::max());
 }
 

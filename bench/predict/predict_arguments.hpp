@@ -23,5 +23,6 @@ void check_predict(const PredictArguments& arguments, int ranks);
 
 /// More ranks than any real machine has, for orders of magnitude.
 inline constexpr int kMostRanks = 4096;
+inline constexpr int kLeastRanks = 2;
 
 }  // namespace tutti::predict
