@@ -152,11 +152,17 @@ def check_errors(program, folder):
     never = folder / "never"
     for arguments in (["all_reduce", "--algorithm", "bruck"], ["all_reduce", "-n", "17"], ["nothing"],
                       ["all_reduce", "--algorithm", "ring", "--cells", "5", "--cell", "256"],
-                      ["all_reduce", "--algorithm", "ring", "--step", "99"]):
+                      ["all_reduce", "--algorithm", "ring", "--step", "99"],
+                      ["all_reduce", "--story", str(never)], ["all_reduce", "--machine", "/dev/null"]):
         said = run(program, *arguments, "--svg", str(never), code=2)
         assert said.startswith("tutti explain: ") and said.count("\n") == 1, said
         assert not never.exists(), arguments
     assert "--algorithm" in run(program, "-h")
+    for arguments in (["barrier", "--svg", str(never)], ["-h"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([program, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "cannot write" in done.stderr, done
+        assert not never.exists(), arguments
 
 
 def self_test(program, folder):

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 
 #include "bench/algorithms.hpp"
 #include "bench/predict/machine_file.hpp"
@@ -212,6 +213,10 @@ Arguments parse(const std::vector<std::string>& arguments) {
   check_file("--trace", app, result.trace);
   check_file("--svg", app, result.svg);
   check_file("--story", app, result.story);
+  std::set<std::string> names;
+  for (const std::string& name : {result.html, result.trace, result.svg, result.story})
+    if (!name.empty() && name != "/dev/null" && !names.insert(name).second)
+      throw ArgumentError(fmt::format("'{}' is there twice: give each file a name of its own", name));
   return result;
 }
 

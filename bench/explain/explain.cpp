@@ -24,6 +24,10 @@ bool colours() {
   return isatty(STDOUT_FILENO) != 0 && (off == nullptr || *off == '\0');
 }
 
+void flush_output() {
+  if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to the standard output");
+}
+
 void write(const std::string& name, const std::string& text) {
   if (name.empty()) return;
   std::ofstream file(name, std::ios::binary);
@@ -53,6 +57,7 @@ int show(const Arguments& arguments) {
     fmt::print("{}{}", i > 0 ? "\n" : "", table(stories[i], colours()));
     right = right && stories[i].right;
   }
+  flush_output();
   write(arguments.svg, svg);
   write(arguments.html, html);
   if (!arguments.trace.empty())
@@ -71,6 +76,7 @@ int run(const std::vector<std::string>& words) {
     const Arguments arguments = parse(words);
     if (arguments.help) {
       fmt::print("{}", *arguments.help);
+      flush_output();
       return 0;
     }
     return show(arguments);
