@@ -45,11 +45,15 @@ int main(int argc, char** argv) {
   try {
     std::string help;
     const auto options = parse_options({argv + 1, argv + argc}, help);
-    if (options) return check(*options);
-    fmt::print("{}", help);
-    return 0;
+    int code = 0;
+    if (options)
+      code = check(*options);
+    else
+      fmt::print("{}", help);
+    if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to the standard output");
+    return code;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tutti-check: {}\n", error.what());
+    fmt::print(stderr, "tutti check: {}\n", error.what());
     return 2;
   }
 }

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 namespace tutti::model {
@@ -93,6 +94,13 @@ std::vector<int> ranks_of(const std::string& text) {
   return ranks;
 }
 
+std::uint64_t seed_of(const std::string& text) {
+  constexpr std::size_t kMostDigits = 19;  // fit into 64 bits
+  if (text.empty() || text.size() > kMostDigits || text.find_first_not_of("0123456789") != std::string::npos)
+    throw OptionError(fmt::format("--first-seed '{}': use a whole number of at most {} digits", text, kMostDigits));
+  return std::stoull(text);
+}
+
 bool has_purpose(Word word) {
   return word == Word::signal || word == Word::wait || word == Word::advance_sent || word == Word::advance_received;
 }
@@ -120,7 +128,7 @@ std::string text_of(const Plant& plant) {
 }
 
 std::optional<Options> parse_options(const std::vector<std::string>& arguments, std::string& help) {
-  std::string kernels, ranks, type, op, memory, plant;
+  std::string kernels, ranks, type, op, memory, plant, first_seed;
   std::size_t count = 0, bytes = 0;
   std::uint64_t seeds = 0;
   int root = 0, blocks = 0, slots = 0;
@@ -134,7 +142,7 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments, 
   app.add_flag("--sequences", o.sequences, "sequences of mixed calls on one communicator");
   auto* const with_ranks = app.add_option("--ranks", ranks, "worlds: 7, 2..8 or 2..8,16");
   auto* const with_seeds = app.add_option("--seeds", seeds, "schedules of each kernel in each world [fewer in larger]");
-  app.add_option("--first-seed", o.first_seed, "the first of them [1]");
+  auto* const with_first = app.add_option("--first-seed", first_seed, "the first of them [1]");
   auto* const with_count = app.add_option("--count", count, "elements [sizes around every border]");
   auto* const with_bytes = app.add_option("--size", bytes, "bytes in place of a count, with K, M for 1024-based units");
   with_bytes->transform(CLI::AsSizeValue(false))->excludes(with_count);
@@ -169,6 +177,8 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments, 
   } catch (const CLI::ParseError& error) {
     throw OptionError(fmt::format("{} (-h lists the options)", error.what()));
   }
+  if (std::isnan(o.minutes)) throw OptionError("--minutes: use a number from 0.001 to 1000000");
+  if (with_first->count() > 0) o.first_seed = seed_of(first_seed);
   if (with_kernels->count() > 0) o.kernels = kernels_of(kernels);
   if (with_ranks->count() > 0) o.ranks = ranks_of(ranks);
   if (with_seeds->count() > 0) {

@@ -36,6 +36,9 @@ WRONG = [
     (["--in-place", "--out-of-place"], "place"),
     (["--jobs", "0"], "--jobs"),
     (["--minutes", "soon"], "--minutes"),
+    (["--minutes", "nan"], "--minutes"),
+    (["--first-seed", "-1"], "--first-seed"),
+    (["--first-seed", "18446744073709551616"], "--first-seed"),
     (["--plant", "wait:nothing"], "nothing"),
     (["--plant", "leave:data"], "leave"),
     (["--plant", "think"], "think"),
@@ -178,8 +181,15 @@ class Check(unittest.TestCase):
                 ran = check(*arguments)
                 self.assertEqual((ran.returncode, ran.stdout), (2, ""))
                 self.assertEqual(len(ran.stderr.splitlines()), 1, ran.stderr)
-                self.assertTrue(ran.stderr.startswith("tutti-check: "), ran.stderr)
+                self.assertTrue(ran.stderr.startswith("tutti check: "), ran.stderr)
                 self.assertIn(named, ran.stderr)
+
+    def test_says_when_its_report_is_lost(self):
+        for arguments in (["--kernel", "send", "--ranks", "2", "--seeds", "1"], ["-h"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                ran = subprocess.run([PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+            self.assertEqual(ran.returncode, 2, arguments)
+            self.assertRegex(ran.stderr, r"^tutti check: cannot write [^\n]+\n$")
 
 
 if __name__ == "__main__":
