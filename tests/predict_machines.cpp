@@ -85,6 +85,10 @@ TEST(MachineFile, IsRefusedInOneLineThatNamesFileAndKey) {
   expect(with([](Json& m) { m["wiring"] = "ring"; }), {"'wiring'", "ring", "switched, direct or shared"});
   expect(with([](Json& m) { m["wiring"] = "direct"; }), {"'pair'", "is missing"});
   expect(with([](Json& m) { m.erase("name"); }), {"'name'", "is missing"});
+  expect(with([](Json& m) { m["a\nb"] = 1; }), {"'a b'", "is no key"});
+  std::string deep = good();
+  deep.replace(deep.find("2500"), 4, std::string(100000, '[') + std::string(100000, ']'));
+  expect(deep, {"values within values"});
   std::string twice = good();
   twice.insert(twice.find("\"kind\""), "\"name\": \"other\", ");
   expect(twice, {"'name'", "twice"});

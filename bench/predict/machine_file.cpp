@@ -25,6 +25,7 @@ constexpr const char* kTexts[] = {"name", "about", "kind", "wiring"};
 // Beyond these no machine is, and sums of them would be no times any more.
 constexpr double kLeastNumber = 1e-6, kMostNumber = 1e15;
 constexpr std::size_t kMostText = 1 << 20;  // bytes of a file
+constexpr int kMostDepth = 8;               // nlohmann writes values within values by recursion
 
 const char* const kSourceHelp =
     "say where it comes from: \"data sheet: ...\" or \"published: ...\" with an address, \"measured: ...\" with the "
@@ -53,7 +54,8 @@ class Reader {
   Reader(std::string_view text, std::string file) : file_(std::move(file)) {
     std::vector<std::set<std::string>> seen;
     std::string twice;
-    const auto watch = [&](int, Json::parse_event_t event, const Json& value) {
+    const auto watch = [&](int depth, Json::parse_event_t event, const Json& value) {
+      if (depth > kMostDepth) throw MachineError(fmt::format("{}: values within values: this is no machine", file_));
       if (event == Json::parse_event_t::object_start) seen.emplace_back();
       if (event == Json::parse_event_t::object_end) seen.pop_back();
       if (event == Json::parse_event_t::key && !seen.back().insert(value.get<std::string>()).second)
@@ -90,7 +92,7 @@ class Reader {
 
  private:
   [[noreturn]] void wrong(const std::string& key, const std::string& what) const {
-    throw MachineError(fmt::format("{}: '{}' {}", file_, key, what));
+    throw MachineError(one_line(fmt::format("{}: '{}' {}", file_, key, what)));
   }
   static std::string one_line(std::string text) {
     std::replace_if(
