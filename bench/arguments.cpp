@@ -6,19 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bench/option_values.hpp"
+
 namespace tutti::bench {
 namespace {
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t comma = list.find(',', begin);
-    parts.push_back(list.substr(begin, comma - begin));
-    if (comma == std::string::npos) return parts;
-    begin = comma + 1;
-  }
-}
 
 // Every name of a comma-separated list through `parse`, each once, in the order given.
 template <class T, class Parse>
@@ -61,15 +52,6 @@ std::size_t size_argument(const char* option, const std::string& text) {
                     option, text, option));
   if (*size == 0) throw ArgumentError(fmt::format("{} 0: a size is at least 1 byte", option));
   return *size;
-}
-
-int whole_number(const char* option, const std::string& text, int least, int most) {
-  int value = 0;
-  const bool digits = !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
-  if (digits) value = std::stoi(text);
-  if (!digits || value < least || value > most)
-    throw ArgumentError(fmt::format("{} '{}': use a whole number from {} to {}", option, text, least, most));
-  return value;
 }
 
 double factor_argument(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "bench/algorithms.hpp"
+#include "bench/option_values.hpp"
 #include "bench/predict/machine_file.hpp"
 #include "bench/sizes.hpp"
 #include "bench/writable.hpp"
@@ -16,6 +17,8 @@ namespace {
 
 using bench::ArgumentError;
 using bench::Operation;
+using bench::split;
+using bench::whole_number;
 
 constexpr int kMostCells = 64;
 constexpr int kMostBlocks = 8;
@@ -33,25 +36,6 @@ The kernel runs in virtual time on real memory: it really moves the cells. A cel
 a chunk is cut into, and is drawn as one number. The moves are then done again with cells that remember whose parts they
 hold, and what comes out is compared with the memory and with the definition of the collective, bit for bit. Every slot
 has room for a whole message, as the formulas in the kernels' files assume. docs/explain.md tells more.)";
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t comma = list.find(',', begin);
-    parts.push_back(list.substr(begin, comma - begin));
-    if (comma == std::string::npos) return parts;
-    begin = comma + 1;
-  }
-}
-
-int whole_number(const char* option, const std::string& text, int least, int most) {
-  const bool digits = !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
-  const int value = digits ? std::stoi(text) : -1;
-  if (!digits || value < least || value > most)
-    throw ArgumentError(fmt::format("{} '{}': use a whole number from {} to {}", option, text, least, most));
-  return value;
-}
 
 std::string operation_names() {
   std::string list;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bench/cases.hpp"
+#include "bench/option_values.hpp"
 #include "bench/sizes.hpp"
 #include "collectives/geometry_gpu.hpp"
 
@@ -13,6 +14,7 @@ namespace tutti::predict {
 namespace {
 
 using bench::ArgumentError;
+using bench::whole_number;
 
 const char* const kExamples = R"(examples (sizes take K, M and G):
   tutti predict --machines
@@ -28,14 +30,6 @@ part of the predicted time.)";
 
 // Beyond it numbers in the table run into each other, and no buffer is that long.
 constexpr std::size_t kMostBytes = std::size_t{1} << 50;
-
-int whole_number(const char* option, const std::string& text, int least, int most) {
-  const bool digits = !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
-  const int value = digits ? std::stoi(text) : -1;
-  if (value < least || value > most)
-    throw ArgumentError(fmt::format("{} '{}': use a whole number from {} to {}", option, text, least, most));
-  return value;
-}
 
 }  // namespace
 

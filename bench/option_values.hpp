@@ -1,0 +1,14 @@
+// What the values of options say, told the same way by all programs.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace tutti::bench {
+
+/// The parts of a list with commas; an empty text is one empty part.
+std::vector<std::string> split(const std::string& list);
+
+/// Throws ArgumentError, which names the option, if `text` is no whole number from `least` to `most`.
+int whole_number(const char* option, const std::string& text, int least, int most);
+
+}  // namespace tutti::bench
