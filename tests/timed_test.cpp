@@ -44,7 +44,7 @@ TEST_P(Worlds, GiveEveryKernelsResultsBitForBit) {
 }
 
 /// Messages of even counts are one slice each, and wait for no credit.
-Geometry roomy(int ranks, int blocks) {
+Geometry of_one_slice(int ranks, int blocks) {
   const std::size_t band = kLine * static_cast<std::size_t>(std::lcm(ranks, Corner(0, ranks).corners()));
   const std::size_t lanes = static_cast<std::size_t>(ceil_log2(ranks)) + 1;
   return {.ranks = ranks,
@@ -69,7 +69,7 @@ std::size_t even_count(Kernel kernel, int ranks, int blocks) {
 
 /// What a case costs, as this executor counts it.
 Cost counted(const Case& c, int ranks) {
-  World world(plain_gpus(ranks), roomy(ranks, c.blocks), Backing::none);
+  World world(plain_gpus(ranks), of_one_slice(ranks, c.blocks), Backing::none);
   const Addresses buffers(world, c);
   Trace trace;
   world.record(&trace);
