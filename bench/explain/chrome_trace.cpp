@@ -23,8 +23,7 @@ double rounded(double ns) { return std::round(ns); }
 double micro(double ns) { return rounded(ns) / 1000; }
 
 std::string text_of(const At& at) {
-  constexpr const char* kinds[] = {"in", "out", "inbox", "outbox", "packets", "message", "elsewhere"};
-  std::string text = fmt::format("rank {} {}", at.rank, kinds[static_cast<int>(at.kind)]);
+  std::string text = fmt::format("rank {} {}", at.rank, label_of(at.kind));
   if (at.slot >= 0) text += fmt::format(" slot {}", at.slot);
   if (at.sender >= 0) text += fmt::format(" of rank {}", at.sender);
   return text + fmt::format(" + {}", at.offset);

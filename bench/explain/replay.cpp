@@ -10,6 +10,7 @@
 
 #include "bench/arguments.hpp"
 #include "bench/explain/inputs.hpp"
+#include "bench/explain/words.hpp"
 
 namespace tutti::explain {
 namespace {
@@ -116,16 +117,14 @@ class Player {
   }
 
   void make_rows() {
-    constexpr const char* labels[] = {"in", "out", "inbox", "outbox", "packets", "message"};
     for (int rank = 0; rank < r_.subject.ranks; ++rank)
-      for (std::size_t k = 0; k < std::size(kRowKinds); ++k) {
-        const At::Kind kind = kRowKinds[k];
+      for (const At::Kind kind : kRowKinds) {
         const auto found = spots_.find({rank, kind});
         if (found == spots_.end()) continue;
         Row row;
         row.kind = kind == At::Kind::in ? Row::Kind::in : kind == At::Kind::out ? Row::Kind::out : Row::Kind::slot;
         row.rank = rank;
-        row.label = labels[k];
+        row.label = label_of(kind);
         row.cells.resize(found->second.size());
         if (kind == At::Kind::in)
           for (std::size_t c = 0; c < row.cells.size(); ++c) row.cells[c] = input_cell(r_, rank, static_cast<int>(c));

@@ -107,6 +107,11 @@ std::string text_of(const Action& action, const std::vector<Row>& rows, const st
                      places_of(action.from, rows, action.rank, ", ", " and ", ranks), to);
 }
 
+const char* label_of(timed::At::Kind kind) {
+  constexpr const char* labels[] = {"in", "out", "inbox", "outbox", "packets", "message", "elsewhere"};
+  return labels[static_cast<int>(kind)];
+}
+
 const char* kind_of(Purpose purpose) {
   return purpose == Purpose::data || purpose == Purpose::p2p_data ? "data" : "credit";
 }

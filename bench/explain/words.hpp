@@ -14,6 +14,9 @@ std::string names_of(const std::vector<Cell>& cells, bool sums);
 /// "rank 1 adds c0: its inbox + its input -> rank 2's inbox". `cells`: what moves, as it is after the move.
 std::string text_of(const Action& action, const std::vector<Row>& rows, const std::vector<Cell>& cells, bool sums);
 
+/// "inbox": of a row of cells, and of a place in a trace.
+const char* label_of(timed::At::Kind kind);
+
 /// Of a flag: "data" or "credit", for messages too.
 const char* kind_of(Purpose purpose);
 
