@@ -42,7 +42,7 @@ struct Machine {
   double page = 0;           ///< for each 4 KiB that a word touches, where ranks share a core: translations are lost
   double each_block = 0;     ///< for each block of a call that has several, beside `launch`
   double core_cache = 0;     ///< bytes of a core's own caches, as far as they hold
-  double last_cache = 0;     ///< bytes of a last-level cache
+  double last_cache = 0;     ///< bytes of a last-level cache, as far as they hold
   int last_caches = 1;       ///< core c has number c mod last_caches; 1: the cores are near each other
   double own_load = 0;       ///< lines in the core's own caches
   double own_store = 0;      ///< the same; no other core has them
@@ -55,6 +55,7 @@ struct Machine {
   double memory_store = 0;   ///< the same, through the caches
   double stream_store = 0;   ///< past the caches
   double streams_above = 0;  ///< bytes of all ranks' buffers above which stores into slots and to peers are streamed
+  double streams_all_above = 0;  ///< the same, above which all long stores are streamed; 0: never
 };
 
 }  // namespace tutti::timed

@@ -23,7 +23,7 @@ bool CpuCosts::streams(const Mover& mover, std::span<const Part> to) const {
   const bool shared = last.slot || last.owner != mover.rank || to.size() == static_cast<std::size_t>(machine_.ranks);
   const double buffers = mover.launch->buffers;
   return shared ? machine_.streams_above > 0 && buffers >= machine_.streams_above
-                : machine_.last_cache > 0 && buffers > machine_.last_cache;
+                : machine_.streams_all_above > 0 && buffers > machine_.streams_all_above;
 }
 
 double CpuCosts::end_of(int rank, double start, const Caches::Work& work) {

@@ -21,9 +21,11 @@ predict::MachineFile described(const Fit& fit, const Measurements& measurements,
       measurements.cores, measurements.cpu,
       placement == bench::Placement::far ? "far from each other" : "near each other", date, judged.rows,
       100 * judged.median);
-  for (const predict::Key& key : predict::machine_keys())
-    if (key.cpu != predict::Needed::never && key.cpu != predict::Needed::maybe)
-      file.sources[key.name] = fmt::format("measured: {}, as the system tells", date);
+  for (const char* told : {"ranks", "cores"})
+    file.sources[told] = fmt::format("measured: {}, as the system tells", date);
+  file.sources["last_caches"] = fmt::format("measured: {}, bench found the cores {}", date, name_of(placement));
+  if (m.streams_above > 0) file.sources["streams_above"] = "estimate: as the library decides where cores are far";
+  file.sources["streams_all_above"] = "estimate: the last-level cache that the system tells, as the library decides";
   for (const Determined& number : fit.numbers) {
     // Three digits: the search ends at steps of 2 %.
     for (const predict::Key& key : predict::machine_keys())

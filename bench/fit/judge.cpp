@@ -1,7 +1,11 @@
 #include "bench/fit/judge.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
+#include <mutex>
+#include <thread>
 
 #include "bench/statistics.hpp"
 
@@ -15,7 +19,25 @@ double Judged::off() const {
 std::vector<Judged> judge(const timed::Machine& machine, std::span<const Measured> rows) {
   std::vector<Judged> judged;
   judged.reserve(rows.size());
-  for (const Measured& row : rows) judged.push_back({row, predict::predict(machine, row.question).seconds});
+  for (const Measured& row : rows) judged.push_back({row, 0});
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto work = [&] {
+    try {
+      for (std::size_t i; (i = next++) < judged.size();)
+        judged[i].predicted = predict::predict(machine, judged[i].measured.question).seconds;
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
   return judged;
 }
 

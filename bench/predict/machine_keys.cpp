@@ -39,6 +39,7 @@ constexpr Key kKeys[] = {
     {"memory_load", "GB/s", &Machine::memory_load, Needed::never, Needed::above},
     {"memory_store", "GB/s", &Machine::memory_store, Needed::never, Needed::above},
     {"stream_store", "GB/s", &Machine::stream_store, Needed::never, Needed::above},
+    {"streams_all_above", "bytes", &Machine::streams_all_above, Needed::never, Needed::maybe},
     {"streams_above", "bytes", &Machine::streams_above, Needed::never, Needed::maybe},
 };
 
