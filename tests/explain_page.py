@@ -4,6 +4,7 @@ Steps, drags, keys and the player are tried; what the cells show is compared wit
 here. explain_page.py --self-test TUTTI_EXPLAIN: damaged pages are noticed. Skipped (77) without a browser.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -25,7 +26,7 @@ def write_page(program, folder, collective, algorithms, ranks, *options):
         subprocess.run([program, collective, "--algorithm", algorithm, "-n", str(ranks), *options, *more], check=True,
                        stdout=subprocess.DEVNULL)
 
-    name = os.path.join(folder, "_".join([collective, *algorithms, str(ranks), *options]))
+    name = os.path.join(folder, "_".join([collective, *algorithms, str(ranks), *options]).replace("/", "_"))
     explain(",".join(algorithms), "--html", name + ".html")
     stories = []
     for algorithm in algorithms:
@@ -76,6 +77,18 @@ def test(program, folder, browser):
     promise = browser.run("return document.getElementById('promise').textContent")
     if promise != "The root ends with the maximum of what all ranks had. The root is rank 0.":
         problems.append(f"a maximum is promised as: {promise}")
+
+    figures = {"ranks": (4, "ranks"), "packet_wire": (2, "bytes per byte")}
+    figures.update((key, (0, "ns")) for key in ("launch", "word", "signal", "wait", "flag", "fence", "load"))
+    figures.update((key, (1e15, "GB/s")) for key in ("link", "memory", "block", "packet_block"))
+    machine = {key: {"value": value, "unit": unit, "source": "estimate: none"} for key, (value, unit) in figures.items()}
+    timeless = os.path.join(folder, "timeless.json")
+    with open(timeless, "w", encoding="utf-8") as file:
+        json.dump({"name": "timeless", "about": "takes no time", "kind": "gpu", "wiring": "switched", **machine}, file)
+    check("names for all controls", write_page(program, folder, "all_reduce", ["ring", "tree"], 4, "--machine", timeless))
+    last = browser.run("return document.body.innerText")
+    if "NaN" in last or "times as long" not in last:
+        problems.append(f"a page of a machine that takes no time says {last[:400]}")
 
     small = write_page(program, folder, "all_reduce", ["ring"], 8)
     if len(small.text.encode()) >= 100_000:

@@ -167,6 +167,22 @@ class Predict(unittest.TestCase):
                 self.assertFalse(os.path.exists(rows))
                 self.assertEqual(run("barrier", "--machine", box, "--ranks", "4").returncode, 0)
 
+    def test_finds_nothing_faster_where_nothing_takes_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            box = os.path.join(folder, "box.json")
+            run("barrier", "--json", box)
+            with open(box, encoding="utf-8") as file:
+                machine = json.load(file)["machine"]
+            for number in machine.values():
+                if isinstance(number, dict) and number["unit"] == "ns":
+                    number["value"] = 0
+            with open(box, "w", encoding="utf-8") as file:
+                json.dump(machine, file)
+            result = run("barrier", "--machine", box, "--algorithm", "all")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("the fastest of these rows in 1 of 1\n", result.stdout)
+            self.assertNotIn("nan", result.stdout)
+
     def test_says_when_its_table_is_lost(self):
         with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w", encoding="utf-8") as full:
             rows = os.path.join(folder, "rows.json")

@@ -216,7 +216,7 @@ std::string PredictTable::remarks(std::span<const Group> groups) const {
     if (!fastest) continue;
     ++compared;
     const double less = 1 - fastest->prediction.seconds / automatic->prediction.seconds;
-    if (less <= 0)
+    if (!(less > 0))  // also where nothing takes time
       ++best;
     else
       better.add(name_of(fastest->prediction.algorithm), g, bytes, less);

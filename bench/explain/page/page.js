@@ -20,7 +20,8 @@ const stories = JSON.parse(document.getElementById("data").textContent).map((dat
 // The same algorithm in several memories.
 if (new Set(stories.map((story) => story.title)).size < stories.length)
   for (const story of stories) story.title += ` (${story.memory} memory)`;
-const end = Math.max(...stories.map((story) => story.end));
+// An axis has a length even where nothing takes time.
+const end = Math.max(...stories.map((story) => story.end)) || 1;
 const main = document.getElementById("stories");
 
 function describe() {
@@ -84,7 +85,7 @@ function summarise() {
   document.querySelector("#summary tbody").append(...rows);
   if (stories.length < 2) return;
   const [fastest, ...others] = [...stories].sort((a, b) => a.end - b.end);
-  const behind = others.map((story) => `${story.title} takes ${(story.end / fastest.end).toFixed(2)} times as long`);
+  const behind = others.map((story) => `${story.title} takes ${(story.end / fastest.end || 1).toFixed(2)} times as long`);
   document.getElementById("verdict").textContent =
     `At this size ${fastest.title} ends first, after ${timeText(fastest.end)} of virtual time; ${behind.join(", ")}.`;
 }
