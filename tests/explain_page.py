@@ -85,7 +85,8 @@ def test(program, folder, browser):
     timeless = os.path.join(folder, "timeless.json")
     with open(timeless, "w", encoding="utf-8") as file:
         json.dump({"name": "timeless", "about": "takes no time", "kind": "gpu", "wiring": "switched", **machine}, file)
-    check("names for all controls", write_page(program, folder, "all_reduce", ["ring", "tree"], 4, "--machine", timeless))
+    check("names for all controls",
+          write_page(program, folder, "all_reduce", ["ring", "tree"], 4, "--machine", timeless))
     last = browser.run("return document.body.innerText")
     if "NaN" in last or "times as long" not in last:
         problems.append(f"a page of a machine that takes no time says {last[:400]}")

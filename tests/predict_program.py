@@ -167,6 +167,13 @@ class Predict(unittest.TestCase):
                 self.assertFalse(os.path.exists(rows))
                 self.assertEqual(run("barrier", "--machine", box, "--ranks", "4").returncode, 0)
 
+    def test_writes_rows_whatever_their_file_is_called(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rows = os.path.join(os.fsencode(folder), b"\xff.json")
+            self.assertEqual(run("barrier", "--json", rows).returncode, 0)
+            with open(rows, encoding="utf-8") as file:
+                self.assertIn("\ufffd.json", json.load(file)["command"])
+
     def test_finds_nothing_faster_where_nothing_takes_time(self):
         with tempfile.TemporaryDirectory() as folder:
             box = os.path.join(folder, "box.json")

@@ -66,7 +66,8 @@ std::string predict_report(const MachineFile& machine, const std::string& comman
       object["why"] = row.refused;
       document["not_applicable"].push_back(std::move(object));
     }
-  return document.dump(1) + "\n";
+  // A file's name in the command need not be UTF-8.
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tutti::predict
