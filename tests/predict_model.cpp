@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "bench/algorithms.hpp"
+#include "bench/predict/links.hpp"
 #include "bench/predict/machine_file.hpp"
 #include "bench/predict/prediction.hpp"
 #include "kernels/kernels.hpp"
@@ -204,6 +205,15 @@ TEST(Prediction, BarelyChangesIfOneBlockStandsForAll) {
       EXPECT_GT(ratio, 0.8) << name_of(algorithm) << ", " << bytes << " bytes";
       EXPECT_LT(ratio, 1.25) << name_of(algorithm) << ", " << bytes << " bytes";
     }
+}
+
+// Virtual time sends nothing of a CPU's over a link: a rate that its file names would be a limit above the time.
+TEST(Prediction, OfACpuHasNoLinksToLimitIt) {
+  timed::Machine m = ideal(4);
+  const Case c = case_of(1 << 20, {.operation = Operation::all_reduce, .ranks = 4});
+  EXPECT_GT(least_seconds(m, c), 0);
+  m.is_gpu = false;
+  EXPECT_EQ(least_seconds(m, c), 0);
 }
 
 // Steps are what a thousand ranks are about: twice the ranks, twice the ring's time, one more level of the tree.

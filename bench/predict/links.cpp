@@ -49,6 +49,7 @@ double busiest_link(const Machine& machine, const timed::World& world) {
 }
 
 double least_seconds(const Machine& machine, const bench::Case& c) {
+  if (!machine.is_gpu) return 0;  // cores reach each other through caches, which have no such rate
   // What busbw divides out: the bytes of the busiest rank by the best algorithm.
   const double of_a_rank = static_cast<double>(c.bytes) * bench::bus_factor(c.operation, c.ranks);
   const double pairs = machine.pair * (c.is(Operation::send_recv) ? 1 : c.ranks - 1);

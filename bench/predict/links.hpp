@@ -10,7 +10,7 @@ namespace tutti::predict {
 double busiest_link(const timed::Machine& machine, const timed::World& world);
 
 /// Seconds that any algorithm needs for the bytes that must leave, or reach, one rank (or cross what all share); 0 if
-/// the machine's links have no rate.
+/// the machine's links have no rate, as those of CPUs.
 double least_seconds(const timed::Machine& machine, const bench::Case& c);
 
 }  // namespace tutti::predict
