@@ -34,6 +34,8 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
   });
 
   bool mapped = reachable(reach, call.in_place, call.out_place, rank(), call.peer);
+  // As they were when they were compared: a peer that a broken kernel lets run ahead writes them again.
+  std::vector<Entry> entries(static_cast<std::size_t>(size()));
   for_each(kAll, [&](int peer) {
     Entry& theirs = *entry(rank(), number, peer);
     if (failed_ || (!verdict_.deaf && !await(theirs.count, number, false, "enter", peer, number - 1))) return;
@@ -41,13 +43,14 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
     if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
       return fail("rank " + std::to_string(peer) + " has entered another call");
     mapped &= reachable(reach, theirs.in, theirs.out, peer, call.peer);
+    entries[static_cast<std::size_t>(peer)] = theirs;
   });
   if (failed_) return Memory::failed;
   if (!mapped) return Memory::staged;
 
   for (int peer = 0; peer < size(); ++peer) {
     const bool own = peer == rank();
-    const Entry& theirs = *entry(rank(), number, peer);
+    const Entry& theirs = entries[static_cast<std::size_t>(peer)];
     const bool reads = reads_in(reach, peer, call.peer), writes = writes_out(reach, peer, call.peer);
     char* const in = !reads ? nullptr : own ? const_cast<char*>(call.in) : resolve(theirs.in, peer);
     char* const out = !writes ? nullptr : own ? call.out : resolve(theirs.out, peer);
