@@ -118,7 +118,7 @@ environment:
 
 BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   std::string operations, first, last, step, factor, type, op, root = "0", check = "1", calls, warm_up, rounds, ranks;
-  std::string backends, memories = "peer-mapped,any", algorithms = "auto", in_place = "out";
+  std::string backends, peers, memories = "peer-mapped,any", algorithms = "auto", in_place = "out";
   BenchArguments result;
 
   CLI::App app("Measures collectives, all contenders in one run.", "tutti bench");
@@ -130,6 +130,10 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   app.add_option("--backend", backends,
                  "native, mpi (CPUs), nccl (GPUs); several with commas [native and the other one of the device; native "
                  "alone on emulated GPUs]");
+  app.add_option(
+      "--peers", peers,
+      "libraries to measure beside, in processes of their own: openmpi-best (the best of five settings), mpich, "
+      "gloo, ...; several with commas; CPUs only");
   app.add_option("--memory", memories, "peer-mapped, any; several with commas [both]");
   app.add_option("--algorithm", algorithms,
                  "of native: " + algorithm_names() + " (all that the collective has); several with commas [auto]");
@@ -168,6 +172,14 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
       const auto kind = parse_backend(name);
       return kind == BackendKind::automatic ? std::nullopt : kind;
     });
+  if (app.get_option("--peers")->count() > 0) {
+    result.peers = peers::peers_named(split(peers));
+    if (result.peers.empty()) {
+      std::string list;
+      for (const peers::Setting& peer : peers::known_peers()) list += peer.name + ", ";
+      throw ArgumentError(fmt::format("--peers '{}': use {}or openmpi-best; several with commas", peers, list));
+    }
+  }
   result.memories = names<MemoryKind>("--memory", memories, "peer-mapped, any",
                                       [](const std::string& name) -> std::optional<MemoryKind> {
                                         if (name == name_of(MemoryKind::peer_mapped)) return MemoryKind::peer_mapped;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/peers/setting.hpp"
 #include "bench/sizes.hpp"
 #include "collectives/tutti.hpp"
 
@@ -24,6 +25,7 @@ inline constexpr std::size_t kMostSizes = 1000;
 struct BenchArguments {
   std::vector<Operation> operations;
   std::vector<BackendKind> backends;  ///< empty: native, and mpi on CPUs or nccl on GPUs if it can be had
+  std::vector<peers::Setting> peers;  ///< libraries that run beside, in processes of their own
   std::vector<MemoryKind> memories = {MemoryKind::peer_mapped, MemoryKind::any};
   std::vector<Algorithm> algorithms = {Algorithm::automatic};  ///< each runs the operations that it exists for
   bool all_algorithms = false;                                 ///< `algorithms` has every one because of "all"

@@ -51,6 +51,7 @@ Setting setting_of(const Lineup& lineup, const Machine& machine, bool on_gpu, in
   setting.machine += fmt::format(", {:.0f} GiB of memory", machine.memory_gib);
   setting.device = device_of(on_gpu, machine);
   setting.peer = lineup.peer();
+  setting.several_peers = lineup.has_several_peers();
   if (setting.peer == "mpi") setting.peer_library = machine.mpi;
   setting.ranks = ranks;
   setting.arena_bytes = lineup.arena_bytes();

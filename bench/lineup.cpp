@@ -1,38 +1,14 @@
 #include "bench/lineup.hpp"
 
 #include <fmt/core.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <utility>
 
 #include "bench/device_memory.hpp"
 #include "bench/gpu_name.hpp"
+#include "bench/peers/contender.hpp"
 
 namespace tutti::bench {
-namespace {
-
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-}  // namespace
-
-Buffers place_buffers(const Case& c, int rank, std::byte* in, std::byte* out) {
-  const std::size_t own_part = static_cast<std::size_t>(rank) * c.count * size_of(c.type);
-  // Where a rank has no input, or gets no result, its place in the other buffer is nobody's.
-  const bool in_place = c.in_place && (!c.rooted() || rank == c.root || !c.spreads());
-  switch (c.operation) {
-    case Operation::barrier: return {};
-    case Operation::broadcast: return {in, in};
-    case Operation::scatter:
-    case Operation::reduce_scatter: return in_place ? Buffers{in, in + own_part} : Buffers{in, out};
-    case Operation::gather:
-    case Operation::all_gather: return in_place ? Buffers{out + own_part, out} : Buffers{in, out};
-    default: return in_place ? Buffers{out, out} : Buffers{in, out};
-  }
-}
-
 std::string misfit(const std::vector<BackendKind>& backends, bool on_gpu) {
   for (BackendKind backend : backends) {
     if (backend == BackendKind::nccl && !on_gpu)
@@ -42,23 +18,6 @@ std::string misfit(const std::vector<BackendKind>& backends, bool on_gpu) {
              "TUTTI_DEVICE=cpu";
   }
   return "";
-}
-
-OwnMemory::OwnMemory(std::size_t bytes) : mapped_(bytes + kHugePage) {
-  mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping_ == MAP_FAILED)
-    throw Error(ErrorCode::system, fmt::format("bench: {} bytes of memory: {}", bytes, std::strerror(errno)));
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
-  data_ = reinterpret_cast<std::byte*>((address + kHugePage - 1) & ~(kHugePage - 1));
-  if (bytes >= kHugePage) madvise(data_, bytes & ~(kHugePage - 1), MADV_HUGEPAGE);
-  std::memset(data_, 0, bytes);
-}
-
-OwnMemory::OwnMemory(OwnMemory&& other) noexcept
-    : mapping_(std::exchange(other.mapping_, nullptr)), mapped_(other.mapped_), data_(other.data_) {}
-
-OwnMemory::~OwnMemory() {
-  if (mapping_ != nullptr) munmap(mapping_, mapped_);
 }
 
 Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBytes& bytes)
@@ -89,8 +48,21 @@ Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBy
     }
   }
   // A call of few bytes still gets pages of its own.
-  for (MemoryKind kind : arguments.memories)
-    memories_.push_back(memory_of(kind, std::max<std::size_t>(bytes.in, 4096), std::max<std::size_t>(bytes.out, 4096)));
+  const std::size_t in = std::max<std::size_t>(bytes.in, 4096), out = std::max<std::size_t>(bytes.out, 4096);
+  for (MemoryKind kind : arguments.memories) memories_.push_back(memory_of(kind, in, out));
+  for (const peers::Setting& peer : arguments.peers) add_peer(peer, in, out);
+}
+
+void Lineup::add_peer(const peers::Setting& peer, std::size_t in, std::size_t out) {
+  if (on_gpu_)
+    throw ArgumentError("--peers: they work on the CPU's memory, native runs on GPUs here: TUTTI_DEVICE=cpu");
+  try {
+    contenders_.push_back(peers::peer_contender(*bootstrap_, peer, in, out));
+    notes_.push_back(fmt::format("{}: {}, in processes of its own", peer.name, contenders_.back()->version()));
+  } catch (const Error& error) {
+    if (peer.named) throw ArgumentError(fmt::format("--peers: {}", error.what()));
+    notes_.push_back(fmt::format("without {}", error.what()));
+  }
 }
 
 void Lineup::add_backend(BackendKind backend) {
@@ -128,14 +100,21 @@ std::string Lineup::peer() const {
   return "";
 }
 
+bool Lineup::has_several_peers() const {
+  return std::count_if(contenders_.begin(), contenders_.end(),
+                       [](const auto& contender) { return contender->backend() != "native"; }) > 1;
+}
+
 std::vector<Lane> Lineup::lanes(const Case& c) const {
   std::vector<Lane> lanes;
   for (const Memory& memory : memories_) {
     for (const auto& contender : contenders_)
-      if (contender->plays(c.operation))
+      if (contender->plays(c.operation) && !contender->elsewhere())
         lanes.push_back({contender.get(), memory.kind, place_buffers(c, rank_, memory.in, memory.out)});
     if (c.operation == Operation::barrier) break;  // a barrier has no buffers
   }
+  for (const auto& contender : contenders_)
+    if (contender->elsewhere()) lanes.push_back({contender.get(), MemoryKind::any, {}});
   return lanes;
 }
 

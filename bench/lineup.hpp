@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/buffers.hpp"
 #include "bench/cases.hpp"
 #include "bench/contender.hpp"
 #include "bench/meeting_point.hpp"
@@ -11,24 +12,6 @@
 #include "collectives/tutti.hpp"
 
 namespace tutti::bench {
-
-/// Memory that only this process has, aligned like memory of Communicator::allocate, on huge pages if large enough.
-class OwnMemory {
- public:
-  explicit OwnMemory(std::size_t bytes);
-  ~OwnMemory();
-  OwnMemory(OwnMemory&& other) noexcept;
-  OwnMemory& operator=(OwnMemory&&) = delete;
-  std::byte* data() const { return data_; }
-
- private:
-  void* mapping_ = nullptr;
-  std::size_t mapped_ = 0;
-  std::byte* data_ = nullptr;
-};
-
-/// Where in a rank's two buffers `c` has its input and output.
-Buffers place_buffers(const Case& c, int rank, std::byte* in, std::byte* out);
 
 /// Why these backends cannot run where native does, on GPUs or not, and what to do; empty if they can.
 std::string misfit(const std::vector<BackendKind>& backends, bool on_gpu);
@@ -47,6 +30,7 @@ class Lineup {
   const Communicator* device() const { return on_gpu_ ? communicators_.front().get() : nullptr; }
   /// The backend that native is compared with; empty if there is none.
   std::string peer() const;
+  bool has_several_peers() const;
   /// Backends that nobody asked for by name and that cannot be had, and why.
   const std::vector<std::string>& notes() const { return notes_; }
   /// Every contender that plays `c` on every kind of memory, with the buffers as `c` needs them.
@@ -59,6 +43,7 @@ class Lineup {
     std::byte* out;
   };
   void add_backend(BackendKind backend);
+  void add_peer(const peers::Setting& peer, std::size_t in, std::size_t out);
   Memory memory_of(MemoryKind kind, std::size_t in, std::size_t out);
 
   int rank_;

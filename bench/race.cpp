@@ -35,7 +35,8 @@ int most_of_a_placement(const std::vector<Round>& rounds) {
 }  // namespace
 
 // Why the lane cannot run the case; empty if it can.
-std::string Race::refusal(const Case& c, const Lane& lane) {
+std::string Race::refusal(const Case& c, const Lane& lane, std::uint64_t* wrong) {
+  if (Elsewhere* const elsewhere = lane.contender->elsewhere()) return elsewhere->refusal(c, wrong);
   try {
     lane.contender->run(c, lane.buffers);
     return "";
@@ -58,6 +59,7 @@ double Race::distance() { return access_.direct() ? meeting_.exchange_ns() : 0; 
 
 // One call whose every element has its own value.
 std::uint64_t Race::verify(const Trial& trial, const Lane& lane) {
+  if (lane.contender->elsewhere()) return 0;  // done with the refusal
   trial.prepare_distinct(lane.buffers);
   meeting_.barrier();
   lane.contender->run(trial.shape(), lane.buffers);
@@ -75,6 +77,13 @@ Race::Sample Race::batch(const Trial& trial, const Lane& lane, long calls) {
   // Not on a GPU, whose calls take longer than a clock, and preparing them longer than they; not if there is a root:
   // it, or who only sends to it, would run ahead of the others, and a call would seem to take less than its way.
   const bool together = c.bytes <= kMeasuredTogether && access_.direct() && !c.rooted();
+  if (Elsewhere* const elsewhere = contender.elsewhere()) {
+    meeting_.barrier();
+    const Batch batch{.calls = calls, .turn = turn_, .together = together, .steady = options_.steady};
+    turn_ = (turn_ + static_cast<std::size_t>(calls)) % Pattern::kPeriod;
+    const Elsewhere::Result result = elsewhere->run(c, batch);
+    return {result.seconds, options_.check ? result.wrong : 0};
+  }
   std::uint64_t wrong = 0;
   double seconds = 0;
   meeting_.barrier();
@@ -145,7 +154,8 @@ RaceResult Race::run(const Case& c, const std::vector<Lane>& lanes) {
   std::vector<std::size_t> entrants;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const Lane& lane = lanes[i];
-    if (const std::string why = refusal(c, lane); !why.empty()) {
+    std::uint64_t wrong = 0;
+    if (const std::string why = refusal(c, lane, &wrong); !why.empty()) {
       Row row;
       row.c = c;
       row.backend = lane.contender->backend();
@@ -155,7 +165,7 @@ RaceResult Race::run(const Case& c, const std::vector<Lane>& lanes) {
       continue;
     }
     entrants.push_back(i);
-    if (options_.check) wrong_[i] += worst({0, verify(trial, lane)}).wrong;
+    if (options_.check) wrong_[i] += wrong + worst({0, verify(trial, lane)}).wrong;
     if (options_.warm_up > 0) batch(trial, lane, options_.warm_up);
     // How many calls fill a batch: a first guess from two calls, a better one from what those suggest.
     const auto fitting = [&](double seconds, double per_call, long most) {
@@ -182,7 +192,7 @@ RaceResult Race::run(const Case& c, const std::vector<Lane>& lanes) {
       const bool is_close = std::count(close.begin(), close.end(), i) > 0;
       const bool is_peer =
           lanes[i].contender->backend() != "native" &&
-          std::any_of(close.begin(), close.end(), [&](std::size_t k) { return lanes[k].memory == lanes[i].memory; });
+          std::any_of(close.begin(), close.end(), [&](std::size_t k) { return lanes[k].races(lanes[i]); });
       if (is_close || is_peer) again.push_back(i);
     }
     const int wanted = 5 * options_.rounds;

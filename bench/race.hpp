@@ -38,7 +38,7 @@ class Race {
  public:
   /// `device`: a communicator on the GPU whose memory the lanes' buffers are, which outlives the race; null on the CPU.
   Race(Session& session, MeetingPoint& meeting, const RaceOptions& options, const Communicator* device = nullptr)
-      : session_(session), meeting_(meeting), options_(options), access_(device) {}
+      : session_(session), meeting_(meeting), options_(options), access_(copy_of(device)) {}
   RaceResult run(const Case& c, const std::vector<Lane>& lanes);
 
  private:
@@ -51,7 +51,11 @@ class Race {
     bool out_of_time = false;
   };
 
-  std::string refusal(const Case& c, const Lane& lane);
+  static HostAccess::Copy copy_of(const Communicator* device) {
+    if (!device) return {};
+    return [device](void* to, const void* from, std::size_t bytes) { device->copy(to, from, bytes); };
+  }
+  std::string refusal(const Case& c, const Lane& lane, std::uint64_t* wrong);
   double distance();
   std::uint64_t verify(const Trial& trial, const Lane& lane);
   Sample batch(const Trial& trial, const Lane& lane, long calls);

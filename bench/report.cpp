@@ -56,6 +56,7 @@ Json row_object(const Row& row, bool timed) {
         {"ratio", ratio},
         {"ratio_low", low},
         {"ratio_high", high},
+        {"best_peer", row.best_peer},
         {"rounds", row.rounds},
         {"placement", name_of(row.placement)},
         {"placement_ns", row.placement_ns},

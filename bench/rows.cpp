@@ -43,7 +43,7 @@ std::map<std::string, Ratio> Rows::ratios(std::size_t lane, const std::vector<co
   if (lanes_[lane].contender->backend() != "native") return result;
   for (std::size_t peer = 0; peer < lanes_.size(); ++peer) {
     const std::string name = lanes_[peer].contender->backend();
-    if (name == "native" || lanes_[peer].memory != lanes_[lane].memory || result.count(name)) continue;
+    if (name == "native" || !lanes_[lane].races(lanes_[peer]) || result.count(name)) continue;
     std::vector<double> per_round;
     for (const Round* round : rounds)
       if (round->seconds[peer] > 0 && round->seconds[lane] > 0)
@@ -55,6 +55,25 @@ std::map<std::string, Ratio> Rows::ratios(std::size_t lane, const std::vector<co
   return result;
 }
 
+std::string Rows::best_peer(std::size_t lane, const std::vector<const Round*>& rounds) const {
+  std::string best;
+  double least = 0;
+  for (const Lane& peer : lanes_) {
+    const auto at = static_cast<std::size_t>(&peer - lanes_.data());
+    if (lanes_[lane].contender->backend() != "native" || peer.contender->backend() == "native") continue;
+    if (!lanes_[lane].races(peer)) continue;
+    std::vector<double> seconds;
+    for (const Round* round : rounds)
+      if (round->seconds[at] > 0) seconds.push_back(round->seconds[at]);
+    if (seconds.empty()) continue;
+    const double its = median(seconds);
+    if (!best.empty() && its >= least) continue;
+    best = peer.contender->backend();
+    least = its;
+  }
+  return best;
+}
+
 std::vector<std::size_t> Rows::close_races() const {
   std::vector<std::size_t> close;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -62,7 +81,7 @@ std::vector<std::size_t> Rows::close_races() const {
     bool spans = false;
     for (Placement placement : series.reported())
       for (const auto& [peer, ratio] : ratios(lane, series.of(placement)))
-        spans = spans || (ratio.low < 1 && ratio.high > 1);
+        if (peer == best_peer(lane, series.of(placement))) spans = spans || (ratio.low < 1 && ratio.high > 1);
     if (spans) close.push_back(lane);
   }
   return close;
@@ -99,6 +118,7 @@ std::vector<Row> Rows::build(std::vector<std::string>* notes) const {
       row.seconds_min = *std::min_element(seconds.begin(), seconds.end());
       row.seconds_max = *std::max_element(seconds.begin(), seconds.end());
       row.ratio = ratios(lane, rounds);
+      row.best_peer = best_peer(lane, rounds);
       row.placement = placement;
       row.placement_ns = median(ns);
       row.rounds = static_cast<int>(seconds.size());

@@ -20,6 +20,8 @@ struct Lane {
   Contender* contender;
   MemoryKind memory;
   Buffers buffers;
+  /// Whether this lane is compared with a peer's: both run on the same memory, or the peer has its own.
+  bool races(const Lane& peer) const { return peer.memory == memory || peer.contender->elsewhere(); }
 };
 
 /// One round: every lane's seconds per call on the slowest rank; lanes that did not take part have 0.
@@ -42,6 +44,7 @@ struct Row {
   std::uint64_t wrong = 0;                               ///< elements, all ranks and calls together
   bool checked = true;
   std::map<std::string, Ratio> ratio;  ///< of a native row, by the peer's backend
+  std::string best_peer;               ///< the peer that took least, by the median of the rounds
   Placement placement = Placement::unknown;
   double placement_ns = 0;
   int rounds = 0;
@@ -61,7 +64,7 @@ class Rows {
   Rows(const Case& c, const std::vector<Lane>& lanes, int rounds_asked);
   void add(const Round& round);
 
-  /// The native lanes with a ratio whose 95 % interval spans 1 in one of their rows.
+  /// The native lanes whose ratio to their best peer has a 95 % interval that spans 1 in one of their rows.
   std::vector<std::size_t> close_races() const;
   /// These lanes' rows come from `longer` from now on.
   void replace(const std::vector<std::size_t>& these, const Rows& longer);
@@ -75,6 +78,7 @@ class Rows {
     std::vector<Placement> reported() const;
     std::vector<const Round*> of(Placement placement) const;
   };
+  std::string best_peer(std::size_t lane, const std::vector<const Round*>& rounds) const;
   std::map<std::string, Ratio> ratios(std::size_t lane, const std::vector<const Round*>& rounds) const;
 
   Case case_;

@@ -56,7 +56,7 @@ std::string Table::header(const Setting& setting) const {
   if (!setting.peer.empty())
     text += fmt::format(
         "# ratio: {}'s time / native's (above 1: native is faster), median of the rounds and its 95 % interval\n",
-        setting.peer);
+        setting.several_peers ? "the best peer" : setting.peer);
   if (setting.placements)
     text += "# placement: are the cores of ranks 0 and 1 near (a shared cache) or far; how long they take to meet\n";
   if (arguments_.costs)
@@ -116,14 +116,15 @@ std::string Table::line(const Row& row) const {
     texts.push_back(std::move(text));
   std::string ratio, interval;
   if (timed_ && !row.ratio.empty()) {
-    const Ratio& r = row.ratio.begin()->second;
+    const Ratio& r = row.ratio.at(row.best_peer);
     ratio = figure(r.median);
     interval = fmt::format("[{} {}]", figure(r.low), figure(r.high));
   }
   const std::string placement = row.placement == Placement::unknown
                                     ? "unknown"
                                     : fmt::format("{} {:.0f} ns", name_of(row.placement), row.placement_ns);
-  return columns(texts) + fmt::format(kRatioColumns, ratio, interval, placement) + "\n";
+  const std::string against = timed_ && row.ratio.size() > 1 ? "  " + row.best_peer : "";
+  return columns(texts) + fmt::format(kRatioColumns, ratio, interval, placement) + against + "\n";
 }
 
 std::string Table::line(const LeftOut& left_out) const {
@@ -137,6 +138,8 @@ std::string Table::footer(const std::vector<Row>& rows) const {
   std::map<std::string, std::pair<double, int>> bandwidth;
   std::map<std::string, std::pair<int, int>> wins;  // by peer: rows won, of how many
   std::map<std::string, const Row*> closest;
+  int won_best = 0, of_best = 0;  // of rows with several peers, against the best of each row
+  const Row* closest_best = nullptr;
   for (const Row& row : rows) {
     wrong += row.wrong;
     if (!row.c.is(Operation::barrier)) {
@@ -149,6 +152,12 @@ std::string Table::footer(const std::vector<Row>& rows) const {
       ++wins[peer].second;
       const Row*& least = closest[peer];
       if (!least || ratio.median < least->ratio.at(peer).median) least = &row;
+    }
+    if (row.ratio.size() > 1) {
+      const double best = row.ratio.at(row.best_peer).median;
+      won_best += best >= 1;
+      ++of_best;
+      if (!closest_best || best < closest_best->ratio.at(closest_best->best_peer).median) closest_best = &row;
     }
   }
   std::string text = "#\n";
@@ -163,6 +172,13 @@ std::string Table::footer(const std::vector<Row>& rows) const {
                         peer, won.first, won.second, figure(least.ratio.at(peer).median), name_of(least.c.operation),
                         least.c.bytes, name_of(least.memory), name_of(least.placement));
   }
+  if (closest_best)
+    text += fmt::format(
+        "# native is as fast as the best peer or faster in {} of {} rows; least ratio {} ({} {} bytes, "
+        "{}, {}, {})\n",
+        won_best, of_best, figure(closest_best->ratio.at(closest_best->best_peer).median),
+        name_of(closest_best->c.operation), closest_best->c.bytes, name_of(closest_best->memory),
+        name_of(closest_best->placement), closest_best->best_peer);
   return text;
 }
 

@@ -10,10 +10,11 @@ namespace tutti::bench {
 
 /// What a run was measured on and with.
 struct Setting {
-  std::string machine;       ///< "2 cores of ..."
-  std::string device;        ///< where native runs: "the CPU (...)"
-  std::string peer;          ///< the backend that native is compared with; empty if there is none
-  std::string peer_library;  ///< its name and version, or empty
+  std::string machine;         ///< "2 cores of ..."
+  std::string device;          ///< where native runs: "the CPU (...)"
+  std::string peer;            ///< the backend that native is compared with; empty if there is none
+  bool several_peers = false;  ///< there are others besides
+  std::string peer_library;    ///< its name and version, or empty
   int ranks = 1;
   std::size_t arena_bytes = 0;     ///< of native's communicator on each rank
   bool placements = true;          ///< the cores' distance is measured

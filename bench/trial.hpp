@@ -3,11 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bench/contender.hpp"
+#include "bench/buffers.hpp"
 #include "bench/host_access.hpp"
 #include "bench/pattern.hpp"
 
 namespace tutti::bench {
+
+/// Calls of one case by one contender, one after the other.
+struct Batch {
+  long calls = 1;
+  std::size_t turn = 0;   ///< the calls before the first one; chooses what the inputs hold
+  bool together = false;  ///< the calls follow one another, prepared and checked within the measured time
+  bool steady = false;    ///< buffers are left alone
+};
 
 /// One rank's side of one case.
 class Trial {
