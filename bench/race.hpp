@@ -11,6 +11,12 @@
 
 namespace tutti::bench {
 
+/// The host's way to memory of a communicator on a GPU, which outlives it; to host memory if there is none.
+inline HostAccess::Copy copy_through(const Communicator* device) {
+  if (!device) return {};
+  return [device](void* to, const void* from, std::size_t bytes) { device->copy(to, from, bytes); };
+}
+
 struct RaceOptions {
   int rounds = 15;
   double batch_seconds = 0.016;  ///< how long a contender runs in each round
@@ -38,7 +44,7 @@ class Race {
  public:
   /// `device`: a communicator on the GPU whose memory the lanes' buffers are, which outlives the race; null on the CPU.
   Race(Session& session, MeetingPoint& meeting, const RaceOptions& options, const Communicator* device = nullptr)
-      : session_(session), meeting_(meeting), options_(options), access_(copy_of(device)) {}
+      : session_(session), meeting_(meeting), options_(options), access_(copy_through(device)) {}
   RaceResult run(const Case& c, const std::vector<Lane>& lanes);
 
  private:
@@ -51,10 +57,6 @@ class Race {
     bool out_of_time = false;
   };
 
-  static HostAccess::Copy copy_of(const Communicator* device) {
-    if (!device) return {};
-    return [device](void* to, const void* from, std::size_t bytes) { device->copy(to, from, bytes); };
-  }
   std::string refusal(const Case& c, const Lane& lane, std::uint64_t* wrong);
   double distance();
   std::uint64_t verify(const Trial& trial, const Lane& lane);

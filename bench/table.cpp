@@ -35,7 +35,10 @@ std::string trimmed(std::string line) {
 }  // namespace
 
 Table::Table(const BenchArguments& arguments, bool timed)
-    : arguments_(arguments), timed_(timed), algorithm_width_(widest(arguments)) {}
+    : arguments_(arguments), timed_(timed), algorithm_width_(widest(arguments)), backend_width_(7) {
+  for (const peers::Setting& peer : arguments.peers)
+    backend_width_ = std::max(backend_width_, static_cast<int>(peer.name.size()));
+}
 
 std::string Table::header(const Setting& setting) const {
   std::string text = fmt::format("# {} rank{} on {}\n", setting.ranks, setting.ranks > 1 ? "s" : "", setting.machine);
@@ -67,8 +70,9 @@ std::string Table::header(const Setting& setting) const {
 }
 
 std::string Table::columns(const std::vector<std::string>& t) const {
-  std::string line = fmt::format("{:>10} {:>10} {:>5} {:>5} {:>4}  {:<7} {:<{}} {:<11} {:>8} {:>6} {:>6} {:>6}", t[0],
-                                 t[1], t[2], t[3], t[4], t[5], t[6], algorithm_width_, t[7], t[8], t[9], t[10], t[11]);
+  std::string line =
+      fmt::format("{:>10} {:>10} {:>5} {:>5} {:>4}  {:<{}} {:<{}} {:<11} {:>8} {:>6} {:>6} {:>6}", t[0], t[1], t[2],
+                  t[3], t[4], t[5], backend_width_, t[6], algorithm_width_, t[7], t[8], t[9], t[10], t[11]);
   if (arguments_.costs) line += fmt::format(" {:>5} {:>10}", t[12], t[13]);
   return line;
 }

@@ -43,6 +43,7 @@ class Table {
   BenchArguments arguments_;
   bool timed_;
   int algorithm_width_;
+  int backend_width_;
 };
 
 }  // namespace tutti::bench

@@ -64,6 +64,37 @@ TEST_F(RowsOfTwo, HaveTheMedianOfPerRoundRatiosNotTheRatioOfMedians) {
   EXPECT_TRUE(built[1].ratio.empty()) << "only native rows are compared";
 }
 
+TEST_F(RowsOfTwo, AreComparedWithEachPeerAndTheBestOfThem) {
+  struct Job : Elsewhere {
+    std::string refusal(const Case&, std::uint64_t*) override { return ""; }
+    Result run(const Case&, const Batch&) override { return {}; }
+  } job;
+  struct Away : Named {
+    Away(std::string backend, Elsewhere* job) : Named(std::move(backend)), job_(job) {}
+    Elsewhere* elsewhere() override { return job_; }
+    Elsewhere* job_;
+  } mpich("mpich", &job);
+  lanes_ = {{&native_, MemoryKind::peer_mapped, {}},
+            {&native_, MemoryKind::any, {}},
+            {&mpi_, MemoryKind::any, {}},
+            {&mpich, MemoryKind::any, {}}};
+  Rows rows(case_, lanes_, 3);
+  for (int i = 0; i < 3; ++i) rows.add({Placement::near, 50, {1e-6, 2e-6, 8e-6, 6e-6}});
+  const std::vector<Row> built = rows.build(nullptr);
+  ASSERT_EQ(built.size(), 4u);
+  EXPECT_EQ(built[0].ratio.count("mpi"), 0u) << "it ran on other memory";
+  EXPECT_DOUBLE_EQ(built[0].ratio.at("mpich").median, 6) << "it has memory of its own";
+  EXPECT_EQ(built[0].best_peer, "mpich");
+  EXPECT_DOUBLE_EQ(built[1].ratio.at("mpi").median, 4);
+  EXPECT_DOUBLE_EQ(built[1].ratio.at("mpich").median, 3);
+  EXPECT_EQ(built[1].best_peer, "mpich");
+  EXPECT_EQ(built[2].best_peer, "");
+  const Table table{BenchArguments{}};
+  EXPECT_NE(table.line(built[1]).find("mpich"), std::string::npos);
+  EXPECT_NE(table.footer(built).find("the best peer or faster in 1 of 1 rows; least ratio 3.00"), std::string::npos)
+      << table.footer(built);
+}
+
 TEST_F(RowsOfTwo, OfNearAndFarAreReportedApart) {
   Rows rows(case_, lanes_, 15);
   add(rows, 15, Placement::near, 1e-6, 3e-6);

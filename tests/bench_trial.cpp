@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/lineup.hpp"
+#include "bench/race.hpp"
 #include "bench/trial.hpp"
 
 namespace tutti::bench {
@@ -15,7 +16,7 @@ constexpr int kRanks = 3;
 // One collective among ranks of one thread, done by copies between their buffers.
 class Ensemble {
  public:
-  Ensemble(Operation operation, int root, bool in_place, const Communicator* device) : access(device) {
+  Ensemble(Operation operation, int root, bool in_place, const Communicator* device) : access(copy_through(device)) {
     Case shape;
     shape.operation = operation;
     shape.ranks = kRanks;

@@ -277,6 +277,13 @@ class FrontDoor(unittest.TestCase):
             self.assertNotIn("tutti:", done.stderr)
         self.assertLess(min(seconds), 2.0)
 
+    def test_libraries_to_measure_beside_are_looked_for_again(self):
+        self.run_script("train")
+        for arguments, again in ((["x"], False), (["x", "--peers", "gloo"], True), (["x", "--peers=gloo"], True)):
+            with self.subTest(arguments=arguments):
+                done = self.run_script("bench", *arguments)
+                self.assertEqual((done.returncode, "configuring build/host" in done.stderr), (0, again), done.stderr)
+
     def test_a_build_that_fails_shows_the_compilers_error_and_runs_nothing(self):
         self.write("program.cpp", PROGRAM + "\nint broken = nonsense;\n")
         try:
@@ -598,6 +605,7 @@ DAMAGES = [
     ("=~ ^[1-9][0-9]?$", "=~ ^0*[1-9][0-9]?$", "a_wrong_command_line_is_one_line_and_exit_2"),
     ("exit 2; }", "exit 1; }", "a_wrong_command_line_is_one_line_and_exit_2"),
     ('verb_alone "$verb" "$@"', 'verb_program "$verb" 1 "$@"', "a_verb_of_one_process_is_started_without_mpi"),
+    ("look_again=yes", ":", "libraries_to_measure_beside"),
     ('"${ranks:-2}"', '"${ranks:-4}"', "programs_start_with_their_own_number_of_ranks_unless_told"),
     ('"$program" "$@" </dev/null\n}', '"$program" $* </dev/null\n}', "arguments_and_the_callers_folder"),
     ('"$bin/tutti-demo" || exit', '"$bin/tutti-demo" || true', "the_demo_ends_with_the_exit_code"),

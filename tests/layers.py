@@ -114,6 +114,7 @@ CLEAN = {
     "collectives/nccl_backend.cpp": "void f() { ncclGroupStart(); }\n",
     "collectives/nccl_interface/group.cpp": "ncclResult_t ncclGroupStart() { return ncclSuccess; }\n",
     "trainers/mlp.cpp": '#include "collectives/tutti.hpp"\n#include "trainers/mlp.hpp"\nint cut_mpi_like = 0;\n',
+    "bench/peers/library_mpi.cpp": "#include <mpi.h>\nvoid f() { MPI_Init(nullptr, nullptr); }\n",
     "bench/table.cpp": '#include "trainers/mlp.hpp"\n#include "kernels/ring.hpp"\n',
     "tests/ring_test.cpp": '#include "bench/table.hpp"\n#include "tests/inputs.hpp"\n',
     "tests/emulator/runtime.cpp": "int cudaMalloc(void**, unsigned long);\n",

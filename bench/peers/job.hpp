@@ -40,7 +40,7 @@ class Job {
   std::string name_;
   Board* board_ = nullptr;
   int file_ = -1, said_ = -1;   // of rank 0: the board, and what the processes print
-  std::string folder_ = "-";  // of rank 0, in which ranks without a launcher meet
+  std::string folder_ = "-";    // of rank 0, in which ranks without a launcher meet
   std::vector<int> processes_;  // of rank 0
   std::uint32_t awaited_ = 0;   // answers
 };
