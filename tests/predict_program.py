@@ -139,7 +139,7 @@ class Predict(unittest.TestCase):
         listed = run("--machines").stdout.split("\n")[:-1]
         self.assertGreaterEqual(len(listed), 5)
         for line in listed:
-            self.assertRegex(line, r"^\w+ +.*; numbers: .*")
+            self.assertRegex(line, r"^[\w-]+ +.*; numbers: .*")
             name = line.split()[0]
             self.assertRegex(run("--machine", name, "--sources").stdout, r"(?m)^ranks +\d+ ranks +\w+")
 

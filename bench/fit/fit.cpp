@@ -51,12 +51,19 @@ bool fit_placement(const FitArguments& arguments, const Measurements& all, bench
   if (arguments.last_cache > 0) caches.last = arguments.last_cache;
   if (caches.core <= 0 || caches.last <= 0)
     throw bench::ArgumentError("the system does not tell its caches: give --core-cache and --last-cache");
+  timed::Machine start = first_guess(all.cores, caches, placement);
+  if (!arguments.start.empty()) {
+    start = predict::machine_for(arguments.start).machine;
+    if (start.is_gpu || start.cores != all.cores)
+      throw bench::ArgumentError(fmt::format("--start {}: not a machine of CPUs with {} cores, as the files tell",
+                                             arguments.start, all.cores));
+    const bool is_far = placement == bench::Placement::far;
+    if ((start.last_caches > 1) != is_far) return false;
+  }
   const bool shown = isatty(STDERR_FILENO) != 0;
-  const Fit fitted = fit(first_guess(all.cores, caches, placement), parts.fitted, arguments.evaluations,
-                         [&](int evaluations, double misfit) {
-                           if (shown)
-                             fmt::print(stderr, "\rfitting: {} tries, mean error {:.3f} ", evaluations, misfit);
-                         });
+  const Fit fitted = fit(start, parts.fitted, arguments.evaluations, [&](int evaluations, double misfit) {
+    if (shown) fmt::print(stderr, "\rfitting: {} tries, mean error {:.3f} ", evaluations, misfit);
+  });
   if (shown) fmt::print(stderr, "\n");
   print(numbers_text(fitted));
   const std::vector<Verdict> verdicts = verdicts_of(fitted.machine, parts);

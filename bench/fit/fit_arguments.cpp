@@ -69,6 +69,7 @@ FitArguments parse_fit(const std::vector<std::string>& arguments) {
   auto* const core = app.add_option("--core-cache", core_cache, "bytes of a core's own caches [as this system tells]");
   auto* const last = app.add_option("--last-cache", last_cache, "bytes of a last-level cache [the same]");
   auto* const evaluations = app.add_option("--evaluations", result.evaluations, "how long to search [3000]");
+  auto* const start = app.add_option("--start", result.start, "search from this machine file on, which a fit wrote");
   auto* const judge = app.add_option("--judge", result.machine, "fit nothing: tell the errors of this machine file");
   app.add_flag("--markdown", result.markdown, "tables for docs");
   app.add_flag("--dry-run", dry, "write no machine files");
@@ -89,6 +90,7 @@ FitArguments parse_fit(const std::vector<std::string>& arguments) {
   if (evaluations->count() > 0 && (result.evaluations < 1 || result.evaluations > 1000000))
     throw ArgumentError(fmt::format("--evaluations {}: use a number from 1 to 1000000", result.evaluations));
   if (judge->count() > 0 && result.machine.empty()) throw ArgumentError("--judge '': give a machine file");
+  if (start->count() > 0 && result.start.empty()) throw ArgumentError("--start '': give a machine file");
   if (!result.machine.empty() && result.files.empty())
     throw ArgumentError("--judge needs the files of bench whose rows it is to predict");
   if (name->count() > 0 && (result.name.empty() || result.name.ends_with('/')))

@@ -15,6 +15,7 @@ struct FitArguments {
                                           bench::Operation::broadcast, bench::Operation::send_recv};
   double core_cache = 0, last_cache = 0;  ///< bytes; 0: as this system tells
   int evaluations = 3000;                 ///< of all rows, at most, for each placement
+  std::string start;                      ///< a machine file from which to search; empty: a common server
   std::string machine;                    ///< judge this machine instead of fitting one; empty: fit
   bool markdown = false;
   bool write = true;

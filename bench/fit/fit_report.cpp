@@ -87,7 +87,7 @@ std::string numbers_text(const Fit& fit) {
 }
 
 std::string errors_text(std::span<const Verdict> verdicts, bool markdown) {
-  std::string text = head_of("|predicted / measured - 1|", markdown);
+  std::string text = head_of("predicted against measured", markdown);
   std::vector<Judged> all;
   std::set<int> ranks;
   for (const Verdict& verdict : verdicts) {
