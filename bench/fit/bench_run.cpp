@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 
@@ -26,6 +29,15 @@ std::string beside_this_program(const char* name) {
   return (std::filesystem::path(here).parent_path() / name).string();
 }
 
+std::atomic<pid_t> running = 0;
+
+/// Whoever ends this program ends what it has started.
+void end_both(int signal) {
+  if (const pid_t child = running; child > 0) kill(child, SIGTERM);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 /// What it printed goes to `log`.
 int run(const std::vector<std::string>& words, const std::string& log) {
   std::vector<char*> arguments;
@@ -42,9 +54,11 @@ int run(const std::vector<std::string>& words, const std::string& log) {
   if (fault != 0)
     throw RunError(fmt::format("cannot start {}: {}; measure with tutti bench --json, and give fit the files", words[0],
                                std::strerror(fault)));
+  running = child;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  running = 0;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -54,6 +68,8 @@ std::vector<std::string> measure_here(const std::string& folder, const std::func
   const std::string bench = beside_this_program("tutti-bench");
   if (access(bench.c_str(), X_OK) != 0)
     throw RunError(fmt::format("there is no {}: build it, or give fit the files of bench --json", bench));
+  for (const int signal : {SIGTERM, SIGHUP})
+    std::signal(signal, end_both);  // a terminal's Ctrl-C reaches all by itself
   std::vector<std::string> files;
   for (const int ranks : kWorlds)
     for (int i = 0; i < bench::kOperations; ++i) {
