@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "bench/peers/job.hpp"
@@ -79,6 +81,22 @@ TEST_F(Peers, ThatAreNotThereAreToldWithWhatToDo) {
             "peer copier: no-such-launcher does not start: No such file or directory (package copier-dev)");
   setenv("TUTTI_COPIER", "absent", 1);
   EXPECT_EQ(fault_of(kCopier), "peer copier: no such library tonight");
+}
+
+TEST_F(Peers, OfWhichOneRankDoesNotStartAreEndedAtOnce) {
+  // The launcher stays when its program has failed, as one whose other ranks wait for the missing one.
+  Setting lingering = kCopier;
+  lingering.launcher = {"sh", "-c",
+                        "echo $$ >\"$TUTTI_COPIER_LOG\"; \"$2\" \"$3\" \"$4\" \"$5\" \"$6\"; exec sleep 300"};
+  const std::string log = testing::TempDir() + "/tutti-copier-" + std::to_string(getpid());
+  setenv("TUTTI_COPIER", "absent", 1);
+  setenv("TUTTI_COPIER_LOG", log.c_str(), 1);
+  EXPECT_EQ(fault_of(lingering), "peer copier: no such library tonight");
+  pid_t launcher = 0;
+  std::ifstream(log) >> launcher;
+  ASSERT_GT(launcher, 0);
+  EXPECT_EQ(kill(launcher, 0), -1) << "the launcher " << launcher << " is still there";
+  std::remove(log.c_str());
 }
 
 TEST_F(Peers, ThatDieAreToldOnceAndWaitedForNoMore) {

@@ -88,7 +88,12 @@ Job::Job(Bootstrap& bootstrap, const Setting& setting, std::size_t in_bytes, std
   }
   bootstrap.barrier();
   awaited_ = static_cast<std::uint32_t>(bootstrap.size());
-  wait_for_answers();
+  try {
+    wait_for_answers();
+  } catch (...) {
+    end();  // a peer of which some ranks have started goes, too
+    throw;
+  }
 }
 
 void Job::start(const Setting& setting) {
@@ -133,11 +138,14 @@ void Job::start(const Setting& setting) {
   }
 }
 
-Job::~Job() {
-  if (bootstrap_.rank() == 0 && board_) {
-    if (board_->ended.load() == 0) give({.kind = Order::Kind::end});
+Job::~Job() { end(); }
+
+void Job::end() {
+  if (bootstrap_.rank() == 0) {
+    const bool in_order = board_->ended.load() == 0;
+    if (in_order) give({.kind = Order::Kind::end});
     const auto begin = std::chrono::steady_clock::now();
-    while (!processes_.empty() && std::chrono::steady_clock::now() - begin < kEnding) {
+    while (in_order && !processes_.empty() && std::chrono::steady_clock::now() - begin < kEnding) {
       std::erase_if(processes_, [](int process) { return waitpid(process, nullptr, WNOHANG) == process; });
       usleep(2000);
     }
@@ -149,7 +157,7 @@ Job::~Job() {
     close(file_);
     close(said_);
   }
-  if (board_) munmap(static_cast<void*>(board_), sizeof(Board));
+  munmap(static_cast<void*>(board_), sizeof(Board));
 }
 
 void Job::give(const Order& order) {

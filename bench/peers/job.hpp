@@ -32,6 +32,7 @@ class Job {
 
  private:
   void give(const Order& order);
+  void end();
   void wait_for_answers();
   void start(const Setting& setting);
   void look_after_processes();
