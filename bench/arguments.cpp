@@ -152,15 +152,8 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   app.add_flag("--check-arguments", result.check_only)->group("");
   app.add_option("--ranks", ranks)->group("");
   app.footer(kExamples);
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    result.help = app.help();
-    return result;
-  } catch (const CLI::ParseError& error) {
-    throw ArgumentError(fmt::format("{} (-h lists the options)", error.what()));
-  }
+  result.help = help_or_read(app, arguments);
+  if (result.help) return result;
 
   if (operations.empty()) throw ArgumentError("which collective? For instance: bench all_reduce (-h lists them)");
   if (operations == "all")

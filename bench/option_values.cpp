@@ -2,9 +2,22 @@
 
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
+
 #include "bench/arguments.hpp"
 
 namespace tutti::bench {
+
+std::optional<std::string> help_or_read(CLI::App& app, const std::vector<std::string>& arguments) {
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    return app.help();
+  } catch (const CLI::ParseError& error) {
+    throw ArgumentError(fmt::format("{} (-h lists the options)", error.what()));
+  }
+}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "bench/arguments.hpp"
+#include "bench/option_values.hpp"
 #include "bench/sizes.hpp"
 #include "bench/writable.hpp"
 
@@ -61,15 +62,8 @@ TopoArguments parse_topo(const std::vector<std::string>& arguments) {
   app.add_flag("--check-arguments", result.check_only)->group("");
   app.add_option("--ranks", result.ranks)->group("");
   app.footer(kExamples);
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    result.help = app.help();
-    return result;
-  } catch (const CLI::ParseError& error) {
-    throw ArgumentError(fmt::format("{} (-h lists the options)", error.what()));
-  }
+  result.help = help_or_read(app, arguments);
+  if (result.help) return result;
   if (bytes_option->count() > 0) result.bytes = bytes_argument(bytes);
   if (seconds_option->count() > 0) result.seconds = seconds_argument(seconds);
   if (json_option->count() > 0 && result.json.empty()) throw ArgumentError("--json '': give a file name");

@@ -138,15 +138,8 @@ Arguments parse(const std::vector<std::string>& arguments) {
   app.add_option("--step", step, "with --svg: of this step alone; 0 is before the call");
   app.add_option("--story", result.story, "write the story as JSON");
   app.footer(kExamples);
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    result.help = app.help();
-    return result;
-  } catch (const CLI::ParseError& error) {
-    throw ArgumentError(fmt::format("{} (-h lists the options)", error.what()));
-  }
+  result.help = bench::help_or_read(app, arguments);
+  if (result.help) return result;
   const auto given = [&](const char* option) { return app.get_option(option)->count() > 0; };
 
   if (collective.empty()) throw ArgumentError("which collective? For instance: explain all_reduce (-h lists them)");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "bench/option_values.hpp"
 #include "bench/sizes.hpp"
 #include "bench/writable.hpp"
 
@@ -75,15 +76,8 @@ FitArguments parse_fit(const std::vector<std::string>& arguments) {
   app.add_flag("--dry-run", dry, "write no machine files");
   app.add_flag("--check-arguments", result.check_only)->group("");
   app.footer(kExamples);
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    result.help = app.help();
-    return result;
-  } catch (const CLI::ParseError& error) {
-    throw ArgumentError(fmt::format("{} (-h lists the options)", error.what()));
-  }
+  result.help = bench::help_or_read(app, arguments);
+  if (result.help) return result;
   if (fit_on->count() > 0) result.fitted = operations(fitted);
   if (core->count() > 0) result.core_cache = cache("--core-cache", core_cache);
   if (last->count() > 0) result.last_cache = cache("--last-cache", last_cache);

@@ -60,15 +60,8 @@ PredictArguments parse_predict(const std::vector<std::string>& arguments) {
   app.add_flag("--machines", result.list, "list the machines, and end");
   app.add_flag("--sources", result.sources, "list the machine's numbers and where each comes from, and end");
   app.footer(kExamples);
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    result.help = app.help();
-    return result;
-  } catch (const CLI::ParseError& error) {
-    throw ArgumentError(fmt::format("{} (-h lists the options)", error.what()));
-  }
+  result.help = bench::help_or_read(app, arguments);
+  if (result.help) return result;
   if (result.list || result.sources) return result;
   if (collectives.empty())
     throw ArgumentError("which collective? For instance: predict all_reduce (-h lists the options)");
