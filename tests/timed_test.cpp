@@ -1,8 +1,8 @@
 // Every kernel in virtual time: right results, and as many bytes as its file says.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "tests/one_slice.hpp"
 #include "tests/timed_worlds.hpp"
 
 namespace tutti::timed {
@@ -43,33 +43,9 @@ TEST_P(Worlds, GiveEveryKernelsResultsBitForBit) {
   }
 }
 
-/// Messages of even counts are one slice each, and wait for no credit.
-Geometry of_one_slice(int ranks, int blocks) {
-  const std::size_t band = kLine * static_cast<std::size_t>(std::lcm(ranks, Corner(0, ranks).corners()));
-  const std::size_t lanes = static_cast<std::size_t>(ceil_log2(ranks)) + 1;
-  return {.ranks = ranks,
-          .blocks = blocks,
-          .packet_blocks = blocks,
-          .message_blocks = blocks,
-          .slots = 2 * ranks,
-          .slot_bytes = least_slot_bytes(ranks) + lanes * band,
-          .p2p_slots = 2,
-          .p2p_slot_bytes = 256,
-          .packet_bytes = 256};
-}
-
-/// A count that all cuts divide: by ranks, by the corners of a hypercube, by blocks, all at lines.
-std::size_t even_count(Kernel kernel, int ranks, int blocks) {
-  const std::size_t lines = kLine / sizeof(float) * static_cast<std::size_t>(blocks);
-  const Shape shape = shape_of(kernel);
-  if (shape == Shape::nothing) return 0;
-  if (by_packets(kernel) || (shape != Shape::all_reduce && shape != Shape::reduce)) return lines;
-  return lines * static_cast<std::size_t>(std::lcm(ranks, Corner(0, ranks).corners()));
-}
-
 /// What a case costs, as this executor counts it.
 Cost counted(const Case& c, int ranks) {
-  World world(plain_gpus(ranks), of_one_slice(ranks, c.blocks), Backing::none);
+  World world(plain_gpus(ranks), one_slice_geometry(ranks, c.blocks), Backing::none);
   const Addresses buffers(world, c);
   Trace trace;
   world.record(&trace);

@@ -2,38 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "tests/model/calls.hpp"
+#include "tests/one_slice.hpp"
 
 namespace tutti::model {
 namespace {
 
 constexpr DataType kType = DataType::i32;
 constexpr std::size_t kLineOf = kLine / size_of(kType);
-
-/// A count that all cuts divide: by ranks, by the corners of a hypercube, by blocks, all at lines.
-std::size_t even_count(Kernel kernel, int ranks, int blocks) {
-  const auto b = static_cast<std::size_t>(blocks);
-  const Shape shape = shape_of(kernel);
-  if (by_packets(kernel) || (shape != Shape::all_reduce && shape != Shape::reduce)) return kLineOf * b;
-  return kLineOf * b * static_cast<std::size_t>(std::lcm(ranks, Corner(0, ranks).corners()));
-}
-
-/// Messages of even counts are one slice each, and wait for no credit.
-Geometry roomy(int ranks, int blocks) {
-  const std::size_t band = even_count(Kernel::ring_all_reduce, ranks, 1) * size_of(kType);
-  const std::size_t lanes = static_cast<std::size_t>(ceil_log2(ranks)) + 1;
-  return {.ranks = ranks,
-          .blocks = blocks,
-          .packet_blocks = blocks,
-          .message_blocks = blocks,
-          .slots = 2 * ranks,
-          .slot_bytes = least_slot_bytes(ranks) + lanes * band,
-          .p2p_slots = 2,
-          .p2p_slot_bytes = 256,
-          .packet_bytes = 256};
-}
 
 /// The costs of some calls, made one after the other.
 std::vector<Cost> counted(const Geometry& geometry, const std::vector<Case>& cases,
@@ -112,7 +89,7 @@ TEST_P(CostsOf, EveryKernelAreWhatItsFileSays) {
   const int ranks = GetParam();
   for (int blocks = kReduced ? 3 : 1; blocks <= 3; ++blocks) {
     const std::vector<Case> cases = all_kernels(ranks, blocks);
-    const std::vector<Cost> costs = counted(roomy(ranks, blocks), cases);
+    const std::vector<Cost> costs = counted(one_slice_geometry(ranks, blocks), cases);
     for (std::size_t i = 0; i < cases.size(); ++i)
       EXPECT_EQ(difference(costs[i], formula(cases[i], ranks)), "") << text_of(cases[i]) << ", ranks " << ranks;
   }
@@ -124,12 +101,12 @@ TEST(Costs, OfAPulledMessageAreOneStepMore) {
   const Case c{.kernel = Kernel::send, .count = 1000, .type = kType, .to = 1};
   Cost expected = formula(c, 2);
   ++expected.steps;
-  EXPECT_EQ(difference(counted(roomy(2, 1), {c})[0], expected), "");
+  EXPECT_EQ(difference(counted(one_slice_geometry(2, 1), {c})[0], expected), "");
 }
 
 TEST(Costs, AreHigherWithFewerSlotsThanMessages) {
   const Case c{.kernel = Kernel::tree_gather, .count = kLineOf, .type = kType, .mapped = Mapped::none};
-  Geometry tight = roomy(16, 1);
+  Geometry tight = one_slice_geometry(16, 1);
   tight.slots = 3;
   const Cost few = counted(tight, {c})[0];
   EXPECT_GT(few.steps, formula(c, 16).steps);
@@ -139,15 +116,15 @@ TEST(Costs, AreHigherWithFewerSlotsThanMessages) {
 TEST(Costs, DifferFromTheFormulaIfAKernelSendsLess) {
   const Case c{.kernel = Kernel::two_shot_all_reduce, .count = kLineOf * 3, .type = kType};
   const auto leave = [](const WordAt& at) { return at.word == Word::leave; };
-  EXPECT_EQ(difference(counted(roomy(3, 1), {c}, leave)[0], formula(c, 3)), " steps 1, by the formula 2");
+  EXPECT_EQ(difference(counted(one_slice_geometry(3, 1), {c}, leave)[0], formula(c, 3)), " steps 1, by the formula 2");
   const Case staged{.kernel = Kernel::ring_all_reduce, .count = kLineOf * 6, .type = kType, .mapped = Mapped::none};
   const auto first_copy = [](const WordAt& at) { return at.word == Word::copy && at.rank < 3 && at.ordinal < 5; };
-  const std::string said = difference(counted(roomy(3, 1), {staged}, first_copy)[0], formula(staged, 3));
+  const std::string said = difference(counted(one_slice_geometry(3, 1), {staged}, first_copy)[0], formula(staged, 3));
   EXPECT_EQ(said.substr(0, 6), " bytes") << said;
 }
 
 TEST(Costs, OfAKernelWithANeedlessMessageAreHigher) {
-  Model model(roomy(2, 1), 0);
+  Model model(one_slice_geometry(2, 1), 0);
   const int segment = model.allocate_segment(64);
   model.run([&](ModelRank& me) {
     Call call;

@@ -84,16 +84,21 @@ TEST(Contents, OfASlotThatNobodyHasReadAreOverwrittenByTheNextCall) {
       << said.text;
 }
 
-TEST(Contents, OfAnInputBeyondWhatTheCallerFilledAreUnwritten) {
-  Model model(tight_geometry(2, 1, kLeastSlots), 0);
+/// Runs a kernel on two ranks that copies `copied` bytes, in a call that has as many of input and output as said.
+void copy_on_both_ranks(Model& model, std::size_t copied, std::size_t in_bytes, std::size_t out_bytes) {
   const int in = model.allocate_segment(64), out = model.allocate_segment(64);
   model.run([&](ModelRank& me) {
     Call call;
     call.in = model.segment(in, me.rank());
     call.out = model.segment(out, me.rank());
-    const auto body = [](ModelBlock& block, const Call& its) { block.copy(one(its.out), its.in, 48); };
-    me.call({Op{.name = "of_the_test", .body = body, .call = call, .in_bytes = 40, .out_bytes = 48}});
+    const auto body = [copied](ModelBlock& block, const Call& its) { block.copy(one(its.out), its.in, copied); };
+    me.call({Op{.name = "of_the_test", .body = body, .call = call, .in_bytes = in_bytes, .out_bytes = out_bytes}});
   });
+}
+
+TEST(Contents, OfAnInputBeyondWhatTheCallerFilledAreUnwritten) {
+  Model model(tight_geometry(2, 1, kLeastSlots), 0);
+  copy_on_both_ranks(model, 48, 40, 48);
   EXPECT_NE(model.report().find("reads [40, 48) of segment 0 of rank 0, which nobody has written\n"), std::string::npos)
       << model.report();
   EXPECT_EQ(model.findings().size(), 2u) << model.report();
@@ -101,14 +106,7 @@ TEST(Contents, OfAnInputBeyondWhatTheCallerFilledAreUnwritten) {
 
 TEST(Contents, OfAnOutputThatTheKernelLeavesOutAreUnwritten) {
   Model model(tight_geometry(2, 1, kLeastSlots), 0);
-  const int in = model.allocate_segment(64), out = model.allocate_segment(64);
-  model.run([&](ModelRank& me) {
-    Call call;
-    call.in = model.segment(in, me.rank());
-    call.out = model.segment(out, me.rank());
-    const auto body = [](ModelBlock& block, const Call& its) { block.copy(one(its.out), its.in, 60); };
-    me.call({Op{.name = "of_the_test", .body = body, .call = call, .in_bytes = 64, .out_bytes = 64}});
-  });
+  copy_on_both_ranks(model, 60, 64, 64);
   EXPECT_NE(model.report().find(
                 "the caller on rank 1, around its of_the_test of call 0, reads [60, 64) of segment 1 of rank 1, "
                 "which nobody has written since the caller on rank 1"),
