@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::size_t kLeastWatched = 16 << 10;  // bytes of all ranks' buffers from which streaming may pay
 
-std::size_t last_level_cache() {
-  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? static_cast<std::size_t>(bytes) : std::size_t{16} << 20;
+/// As the system says (a name of sysconf's), or `unknown`.
+std::size_t cache_of(int name, std::size_t unknown) {
+  const long bytes = sysconf(name);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : unknown;
 }
 
 /// A segment in the session's table: out of it and unmapped at its end.
@@ -77,7 +78,8 @@ NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, cons
       members_(communicator.members),
       options_(options),
       launches_(team_, 1 + 2 * communicator.bootstrap->size(), [this](const Launch& launch) { return ended(launch); }),
-      cache_bytes_(last_level_cache()) {
+      cache_bytes_(cache_of(_SC_LEVEL3_CACHE_SIZE, 16 << 20)),
+      most_pulled_(cache_of(_SC_LEVEL2_CACHE_SIZE, 1 << 20) * 3 / 2) {
   Bootstrap& bootstrap = *communicator.bootstrap;
   const int ranks = bootstrap.size();
   if (ranks > kMaxRanks)
@@ -146,6 +148,8 @@ Call NativeBackend::call_for(const Request& request, const Plan& plan) {
   const Caller caller{team_.rank, team_.layout.geometry.ranks, session_.segments, everyone_};
   Call call = tutti::call_for(request, plan, blocks_of(request, plan), caller);
   if (!request.is_message()) call.number = ++calls_;
+  const auto n = static_cast<std::size_t>(team_.layout.geometry.ranks);
+  call.pulls = !far_ && request.bytes_in(n) + request.bytes_out(n) <= most_pulled_;
   return call;
 }
 

@@ -45,6 +45,9 @@ class NativeBackend : public Backend {
   Launches launches_;
   std::uint64_t calls_ = 0;  ///< collectives so far
   std::size_t cache_bytes_;  ///< the last-level cache
+  /// Buffers of a rank up to which reading near peers pays: 1.5 times the cache of a core. What a peer has just read of
+  /// more than that is in its cache no longer, and then stores to it are fast (Zen 4: 28 us against 40 for 1 MiB).
+  std::size_t most_pulled_;
   bool far_ = false;
   std::uint64_t looks_ = 0;
   std::shared_ptr<const Error> error_;  ///< set once, by whoever drives; then every call throws it

@@ -10,7 +10,7 @@ namespace {
 // small.
 constexpr std::size_t kPacketBytes = 8 << 10;
 constexpr std::size_t kSlotBytes = 256 << 10;
-constexpr int kSlots = 4;  // at least 3, see Geometry
+constexpr int kSlots = 10;  // at least 3, see Geometry
 constexpr std::size_t kMessageSlotBytes = 32 << 10;
 constexpr int kMessageSlots = 4;
 // A thread for each so many bytes of a rank's larger buffer pays for the way to it and back, some microseconds: a core
@@ -32,6 +32,7 @@ Geometry host_geometry(int ranks, int most, int usual) {
   geometry.slots = kSlots;
   geometry.slot_bytes =
       std::max(kSlotBytes / static_cast<std::size_t>(geometry.blocks) / kLine * kLine, least_slot_bytes(ranks));
+  geometry.cut = true;
   geometry.p2p_slots = kMessageSlots;
   geometry.p2p_slot_bytes = kMessageSlotBytes / parts / kLine * kLine;
   geometry.packet_bytes = kPacketBytes / parts / kLine * kLine;

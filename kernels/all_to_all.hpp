@@ -1,8 +1,9 @@
 // All-to-all: chunk r of each rank's input goes to rank r.
 //
-// Plan, direct: peer-mapped, each rank writes all its chunks into the peers' outputs between `enter` and `leave`.
-// Staged, a slot of its outbox holds a slice of every peer's chunk; each peer copies its own. Plan, pairwise: at step i
-// a rank sends to the one i ahead and receives from the one i behind; every link carries one message at a time.
+// Plan, direct: peer-mapped, each rank writes all its chunks into the peers' outputs between `enter` and `leave`;
+// pulled, it reads its chunks in the peers' inputs. Staged, a slot of its outbox holds a slice of every peer's chunk;
+// each peer copies its own. Plan, pairwise: at step i a rank sends to the one i ahead and receives from the one i
+// behind; every link carries one message at a time.
 //   direct     2 steps        pairwise   1 + (n-1) steps        (n-1) S sent and received per rank (S: one chunk)
 //
 // Source: pairwise exchange as in MPICH (Thakur, Rabenseifner, Gropp 2005).
@@ -18,27 +19,30 @@ namespace tutti {
 template <Block B>
 TUTTI_KERNEL void direct_all_to_all(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), slots = block.geometry().slots;
+  const int n = block.size(), me = block.rank();
   const Range band = band_of(block, call, call.count);
   const auto at = [&](int r, std::size_t element) {
     return (static_cast<std::size_t>(r) * call.count + element) * width;
   };
-  const bool direct = block.enter(call, Reach::out) == Memory::peer_mapped;
+  const Memory memory = block.enter(call, Reach::out, Reach::in);
   block.copy(one(call.out + at(me, band.begin)), call.in + at(me, band.begin), band.size() * width);
-  if (direct) {
+  if (memory == Memory::peer_mapped || memory == Memory::pulled) {
     for (int i = 1; i < n; ++i) {
       const int r = (me + i) % n;
-      block.copy(one(block.out_of(r) + at(me, band.begin)), call.in + at(r, band.begin), band.size() * width);
+      if (memory == Memory::pulled)
+        block.copy(one(call.out + at(r, band.begin)), block.in_of(r) + at(me, band.begin), band.size() * width);
+      else
+        block.copy(one(block.out_of(r) + at(me, band.begin)), call.in + at(r, band.begin), band.size() * width);
     }
     block.leave();
     return;
   }
+  block.cut_slots(slot_for_all(block, call, call.count));
   const std::size_t place = block.lane_bytes(n), slice_size = place / width;
   const Count rounds = slice_rounds(block, call, call.count, slice_size);
   for (Count round = 0; round < rounds; ++round) {
     const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));
     const std::size_t begin = band.begin + cut.begin, bytes = cut.size() * width;
-    block.wait(credit(kAll), round + 1 - slots);
     for (int r = 0; r < n; ++r)
       if (r != me)
         block.copy(one(block.outbox(me, round) + static_cast<std::size_t>(r) * place), call.in + at(r, begin), bytes);
@@ -48,15 +52,14 @@ TUTTI_KERNEL void direct_all_to_all(B& block, const Call& call) {
       block.wait(data(r), round + 1);
       block.copy(one(call.out + at(r, begin)), block.outbox(r, round) + static_cast<std::size_t>(me) * place, bytes);
     }
-    block.signal(credit(kAll), round + 1);
   }
-  advance_outbox(block, rounds);
+  advance_outbox(block, rounds, false);
 }
 
 template <Block B>
 TUTTI_KERNEL void pairwise_all_to_all(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), slots = block.geometry().slots, lanes = n - 1;
+  const int n = block.size(), me = block.rank(), slots = block.slots(), lanes = n - 1;
   const Range band = band_of(block, call, call.count);
   const auto at = [&](int r, std::size_t element) {
     return (static_cast<std::size_t>(r) * call.count + element) * width;

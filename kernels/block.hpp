@@ -18,6 +18,7 @@ enum class Memory {
   failed,
   staged,       ///< some buffer that matters is not mapped: go through slots
   peer_mapped,  ///< in_of / out_of are valid
+  pulled,       ///< the same for another Reach: every rank would rather read its peers' memory than write it
 };
 
 /// Which buffers of the peers a kernel wants to reach directly.
@@ -50,6 +51,21 @@ TUTTI_HD bool reachable(Reach reach, Place in, Place out, int rank, int root) {
   return reach != Reach::stable_in || in.bits != out.bits;
 }
 
+/// What `enter` is asked for, and what it found on the ranks looked at so far.
+struct Agreement {
+  Reach pushing, pulling;
+  bool pushes = true;
+  bool pulls = true;
+
+  TUTTI_HD Agreement(Reach reach, Reach instead) : pushing(reach), pulling(instead) {}
+  TUTTI_HD void look(Place in, Place out, bool would_pull, int rank, int root) {
+    pushes &= reachable(pushing, in, out, rank, root);
+    pulls &= would_pull && reachable(pulling, in, out, rank, root);
+  }
+  TUTTI_HD Memory memory() const { return pulls ? Memory::pulled : pushes ? Memory::peer_mapped : Memory::staged; }
+  TUTTI_HD Reach granted() const { return pulls ? pulling : pushing; }
+};
+
 /// A message as its receiver finds it: where to copy from if the sender's buffer is mapped.
 struct Offer {
   Memory memory = Memory::failed;
@@ -66,9 +82,11 @@ concept Block = std::derived_from<B, Connections> &&
   // Place[i] = reduction over view's sources [i], in their order, i < n elements. A place equals a source or is disjoint.
   block.reduce(view, view, n, reduction);
 
-  // Publishes this rank's call and buffers to every peer, waits for theirs, compares, and resolves what Reach asks for.
+  // Publishes this rank's call and buffers to every peer, waits for theirs, compares, and resolves what Reach asks for:
+  // the second one, if all ranks would rather pull and all its buffers are mapped; else the first.
   // An exchange between all: after it, every rank has entered this call, so has left the one before.
   { block.enter(call, Reach::in) } -> std::same_as<Memory>;
+  { block.enter(call, Reach::out, Reach::in) } -> std::same_as<Memory>;
   // Signals all, waits for all: nobody reaches into this rank's buffers any more, nor this rank into theirs.
   block.leave();
 

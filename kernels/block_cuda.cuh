@@ -77,7 +77,8 @@ class CudaBlock : public Connections {
     if (threadIdx.x == 0) uses(region) += static_cast<std::uint64_t>(count);
   }
 
-  TUTTI_KERNEL Memory enter(const Call& call, Reach reach) {
+  /// On a GPU every rank pushes where it can: stores to peers need no way back, and nobody agrees to pull.
+  TUTTI_KERNEL Memory enter(const Call& call, Reach reach, Reach = Reach::nothing) {
     if (failed_) return Memory::failed;
     for_each(kAll, [&](int peer) {
       const std::uint64_t number = sent_base({Purpose::enter, peer}) + 1;

@@ -24,7 +24,7 @@ Board seen_board(const Connections& arenas, int rank) {
   return seen;
 }
 
-Memory HostBlock::enter(const Call& call, Reach reach) {
+Memory HostBlock::enter(const Call& call, Reach pushing, Reach pulling) {
   if (failed()) return Memory::failed;
   publish();
   const bool timed = times_lines(call);
@@ -37,12 +37,14 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     mine.number = call.number;
     mine.in = call.in_place;
     mine.out = call.out_place;
+    mine.pulls = call.pulls;
     store(mine.count, number);
   });
 
-  bool mapped = true;
+  Agreement agreement(pushing, pulling);
   for (int peer = 0; peer < size(); ++peer) {
     Place in = call.in_place, out = call.out_place;
+    bool would_pull = call.pulls;
     if (peer != rank()) {
       Entry& theirs = *entry(rank(), number, peer);
       if (timed) time_look(theirs.count, [&](std::uint64_t seen) { return seen == number; });
@@ -57,11 +59,13 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
       }
       in = theirs.in;
       out = theirs.out;
+      would_pull = theirs.pulls != 0;
     }
-    mapped &= reachable(reach, in, out, peer, call.peer);
+    agreement.look(in, out, would_pull, peer, call.peer);
   }
   if (timed) say_how_far();
-  if (!mapped) return Memory::staged;
+  if (agreement.memory() == Memory::staged) return Memory::staged;
+  const Reach reach = agreement.granted();
 
   for (int peer = 0; peer < size(); ++peer) {
     const Entry& theirs = *entry(rank(), number, peer);
@@ -74,9 +78,9 @@ Memory HostBlock::enter(const Call& call, Reach reach) {
     }
     in_table()[peer] = in;
     out_table()[peer] = out;
-    writes_peers_ |= peer != rank() && writes;
+    writes_peers_ |= peer != rank() && writes && agreement.memory() == Memory::peer_mapped;
   }
-  return Memory::peer_mapped;
+  return agreement.memory();
 }
 
 void HostBlock::fail_at(Purpose purpose, int peer, Count wanted, Count seen, std::uint64_t absent) {

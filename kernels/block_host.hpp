@@ -124,7 +124,7 @@ class HostBlock : public Connections {
     if (!failed()) uses(region) += static_cast<std::uint64_t>(count);
   }
 
-  Memory enter(const Call& call, Reach reach);
+  Memory enter(const Call& call, Reach reach, Reach pulling = Reach::nothing);
 
   void leave() {
     signal({Purpose::leave, kAll}, 1);

@@ -20,7 +20,8 @@ class ModelBlock : public Connections {
   // Each word knows where in its kernel it stands.
   void copy(View to, const void* from, std::size_t bytes, Source at = Source::current());
   void reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at = Source::current());
-  Memory enter(const Call& call, Reach reach, Source at = Source::current());
+  Memory enter(const Call& call, Reach pushing, Source at = Source::current());
+  Memory enter(const Call& call, Reach pushing, Reach pulling, Source at = Source::current());
   void leave(Source at = Source::current());
   void signal(Flags to, Count count, Source at = Source::current());
   void wait(Flags from, Count count, Source at = Source::current());

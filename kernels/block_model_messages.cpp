@@ -15,7 +15,11 @@ char* payload_in(char* line, std::size_t bytes) { return bytes <= kPacketLine ? 
 
 }  // namespace
 
-Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
+Memory ModelBlock::enter(const Call& call, Reach pushing, Source at) {
+  return enter(call, pushing, Reach::nothing, at);
+}
+
+Memory ModelBlock::enter(const Call& call, Reach pushing, Reach pulling, Source at) {
   if (!begin(Word::enter, at)) return failed_ ? Memory::failed : Memory::staged;
   touched_.clear();
   const std::uint64_t number = ++sent_base({Purpose::enter, rank()});
@@ -29,11 +33,13 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
     mine.number = call.number;
     mine.in = call.in_place;
     mine.out = call.out_place;
+    mine.pulls = call.pulls;
     model_.pause();
     publish(&mine.count, number, false);
   });
 
-  bool mapped = reachable(reach, call.in_place, call.out_place, rank(), call.peer);
+  Agreement agreement(pushing, pulling);
+  agreement.look(call.in_place, call.out_place, call.pulls, rank(), call.peer);
   // As they were when they were compared: a peer that a broken kernel lets run ahead writes them again.
   std::vector<Entry> entries(static_cast<std::size_t>(size()));
   for_each(kAll, [&](int peer) {
@@ -42,12 +48,13 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
     model_.access(me_, header(theirs), sizeof(Entry) - kTag, model::Model::Access::read);
     if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
       return fail("rank " + std::to_string(peer) + " has entered another call");
-    mapped &= reachable(reach, theirs.in, theirs.out, peer, call.peer);
+    agreement.look(theirs.in, theirs.out, theirs.pulls != 0, peer, call.peer);
     entries[static_cast<std::size_t>(peer)] = theirs;
   });
   if (failed_) return Memory::failed;
-  if (!mapped) return Memory::staged;
+  if (agreement.memory() == Memory::staged) return Memory::staged;
 
+  const Reach reach = agreement.granted();
   for (int peer = 0; peer < size(); ++peer) {
     const bool own = peer == rank();
     const Entry& theirs = entries[static_cast<std::size_t>(peer)];
@@ -61,7 +68,7 @@ Memory ModelBlock::enter(const Call& call, Reach reach, Source at) {
     in_table()[peer] = in;
     out_table()[peer] = out;
   }
-  return Memory::peer_mapped;
+  return agreement.memory();
 }
 
 void ModelBlock::leave(Source at) {

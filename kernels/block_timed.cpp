@@ -39,8 +39,12 @@ Event* TimedBlock::record(Word word, double begin, Source at, std::size_t bytes)
   return &sim_.trace->back();
 }
 
-timed::At TimedBlock::place(const void* at) const {
-  return sim_.places.at(at, sim_.launches(sim_.places.in_arena(at) ? rank() : std::max(0, sim_.places.owner(at))));
+timed::At TimedBlock::place(const void* at, bool written) const {
+  timed::At found =
+      sim_.places.at(at, sim_.launches(sim_.places.in_arena(at) ? rank() : std::max(0, sim_.places.owner(at))));
+  // Slots that their owner fills, and others read, are its outbox.
+  if (found.kind == timed::At::Kind::inbox && (found.rank == rank()) == written) found.kind = timed::At::Kind::outbox;
+  return found;
 }
 
 void TimedBlock::fail(const char* what, int peer) const {
@@ -72,8 +76,8 @@ void TimedBlock::move(Word word, View to, View from, std::size_t bytes, Source a
   Event* const event = record(word, begin, at, bytes);
   if (!event) return;
   event->arrived = moved.arrived;
-  for (int i = 0; i < from.count; ++i) event->from.push_back(place(from.at(i)));
-  for (int i = 0; i < to.count; ++i) event->to.push_back(place(to.at(i)));
+  for (int i = 0; i < from.count; ++i) event->from.push_back(place(from.at(i), false));
+  for (int i = 0; i < to.count; ++i) event->to.push_back(place(to.at(i), true));
 }
 
 void TimedBlock::copy(View to, const void* from, std::size_t bytes, Source at) {
@@ -200,6 +204,7 @@ void TimedBlock::exchange(Word word, const Call* call, Source at) {
       fail("has entered another call", all.first);
     all.in[me] = call->in_place;
     all.out[me] = call->out_place;
+    all.pulls[me] = call->pulls;
   }
   all.stored[me] = signal_stored();
   all.steps[me] = me_.steps;
@@ -227,22 +232,27 @@ void TimedBlock::exchange(Word word, const Call* call, Source at) {
   event->count = 1;
 }
 
-Memory TimedBlock::enter(const Call& call, Reach reach, Source at) {
-  exchange(Word::enter, &call, at);
-  Exchange& entered = sim_.exchange(Purpose::enter, index(), sent_base({Purpose::enter, rank()}));
-  return resolve_tables(call, reach, entered);
+Memory TimedBlock::enter(const Call& call, Reach pushing, Source at) {
+  return enter(call, pushing, Reach::nothing, at);
 }
 
-Memory TimedBlock::resolve_tables(const Call& call, Reach reach, Exchange& entered) {
+Memory TimedBlock::enter(const Call& call, Reach pushing, Reach pulling, Source at) {
+  exchange(Word::enter, &call, at);
+  Exchange& entered = sim_.exchange(Purpose::enter, index(), sent_base({Purpose::enter, rank()}));
   // Every rank comes to the same verdict, so the first one's holds for all.
-  if (entered.mapped < 0) {
-    entered.mapped = 1;
+  if (!entered.agreement) {
+    entered.agreement.emplace(pushing, pulling);
     for (int peer = 0; peer < size(); ++peer) {
       const auto p = static_cast<std::size_t>(peer);
-      entered.mapped &= reachable(reach, entered.in[p], entered.out[p], peer, call.peer) ? 1 : 0;
+      entered.agreement->look(entered.in[p], entered.out[p], entered.pulls[p] != 0, peer, call.peer);
     }
   }
-  if (entered.mapped == 0) return Memory::staged;
+  return resolve_tables(call, *entered.agreement, entered);
+}
+
+Memory TimedBlock::resolve_tables(const Call& call, const Agreement& agreement, Exchange& entered) {
+  if (agreement.memory() == Memory::staged) return Memory::staged;
+  const Reach reach = agreement.granted();
   for (int peer = 0; peer < size(); ++peer) {
     const auto p = static_cast<std::size_t>(peer);
     const bool own = peer == rank();
@@ -250,7 +260,7 @@ Memory TimedBlock::resolve_tables(const Call& call, Reach reach, Exchange& enter
     in_table()[peer] = !reads ? nullptr : own ? const_cast<char*>(call.in) : resolve(entered.in[p], peer);
     out_table()[peer] = !writes ? nullptr : own ? call.out : resolve(entered.out[p], peer);
   }
-  return Memory::peer_mapped;
+  return agreement.memory();
 }
 
 void TimedBlock::leave(Source at) { exchange(Word::leave, nullptr, at); }

@@ -22,7 +22,8 @@ class TimedBlock : public Connections {
   // Each word knows where in its kernel it stands.
   void copy(View to, const void* from, std::size_t bytes, Source at = Source::current());
   void reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at = Source::current());
-  Memory enter(const Call& call, Reach reach, Source at = Source::current());
+  Memory enter(const Call& call, Reach pushing, Source at = Source::current());
+  Memory enter(const Call& call, Reach pushing, Reach pulling, Source at = Source::current());
   void leave(Source at = Source::current());
   void signal(Flags to, Count count, Source at = Source::current());
   void wait(Flags from, Count count, Source at = Source::current());
@@ -62,12 +63,12 @@ class TimedBlock : public Connections {
   void move(model::Word word, View to, View from, std::size_t bytes, Source at);
   double signal_stored();
   void exchange(model::Word word, const Call* call, Source at);
-  Memory resolve_tables(const Call& call, Reach reach, timed::Exchange& entered);
+  Memory resolve_tables(const Call& call, const Agreement& agreement, timed::Exchange& entered);
   double come(timed::Exchange& all, const timed::Strand& who) const;
   void await(timed::FlagPast& flag, Flags from, std::uint64_t wanted, std::uint64_t base, Source at);
   void await_packets(const Call& call, Source at);
   timed::Event* record(model::Word word, double begin, Source at, std::size_t bytes = 0);
-  timed::At place(const void* at) const;
+  timed::At place(const void* at, bool written) const;
   void fail(const char* what, int peer) const;
 
   timed::Simulation& sim_;

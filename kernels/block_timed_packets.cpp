@@ -61,8 +61,8 @@ void TimedBlock::put_packets(const Call& call, const char* in, std::size_t n, st
   event->arrived = moved.arrived;
   for_each(kAll, [&](int peer) {
     if (bytes == 0 || (to != kAll && to != peer)) return;
-    event->from.push_back(place(in + static_cast<std::size_t>(peer) * stride));
-    event->to.push_back(place(packets(peer, use, rank())));
+    event->from.push_back(place(in + static_cast<std::size_t>(peer) * stride, false));
+    event->to.push_back(place(packets(peer, use, rank()), true));
   });
 }
 
@@ -108,8 +108,8 @@ void TimedBlock::get_packets(const Call& call, char* out, std::size_t n, std::si
     char* const to = out + static_cast<std::size_t>(peer) * stride;
     if (sim_.backing == timed::Backing::real) std::memcpy(to, payload_in(line, bytes), bytes);
     if (!event) return;
-    event->from.push_back(place(line));
-    event->to.push_back(place(to));
+    event->from.push_back(place(line, false));
+    event->to.push_back(place(to, true));
   });
 }
 
@@ -131,8 +131,8 @@ void TimedBlock::reduce_packets(const Call& call, char* out, const char* in, std
   const auto source = [&](int peer) -> const char* { return peer == rank() ? in : packets(rank(), use, peer); };
   Event* const event = record(Word::reduce_packets, begin, at, bytes);
   if (event && n > 0) {
-    for (int peer = 0; peer < size(); ++peer) event->from.push_back(place(source(peer)));
-    event->to.push_back(place(out));
+    for (int peer = 0; peer < size(); ++peer) event->from.push_back(place(source(peer), false));
+    event->to.push_back(place(out, true));
   }
   if (n == 0 || sim_.backing == timed::Backing::none) return;
   std::vector<const char*> sources;

@@ -17,11 +17,13 @@ namespace tutti {
 template <Block B>
 TUTTI_KERNEL void direct_broadcast(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int me = block.rank(), root = call.peer, slots = block.geometry().slots;
+  const int me = block.rank(), root = call.peer;
   const Range band = band_of(block, call, call.count);
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
-  Count rounds = slice_rounds(block, call, call.count, slice_size);
   const bool direct = block.enter(call, Reach::root_in) == Memory::peer_mapped;
+  if (!direct) block.cut_slots(slot_for(block, call, call.count));
+  const int slots = block.slots();
+  const std::size_t slice_size = block.slot_bytes() / width;
+  Count rounds = slice_rounds(block, call, call.count, slice_size);
   if (direct) {
     rounds = 1;
     if (me == root) {
@@ -75,13 +77,13 @@ TUTTI_KERNEL void ring_broadcast(B& block, const Call& call) {
   const int me = block.rank(), next = block.next(), prev = block.prev(), root = call.peer;
   const int last = root == 0 ? block.size() - 1 : root - 1;
   const Range band = band_of(block, call, call.count);
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
+  const std::size_t slice_size = block.slot_bytes() / width;
   const Count rounds = slice_rounds(block, call, call.count, slice_size);
   for (Count k = 0; k < rounds; ++k) {
     const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(k));
     const std::size_t at = (band.begin + cut.begin) * width, bytes = cut.size() * width;
     if (me != root) block.wait(data(prev), k + 1);
-    if (me != last) block.wait(credit(next), k + 1 - block.geometry().slots);
+    if (me != last) block.wait(credit(next), k + 1 - block.slots());
     char* const onward = direct ? block.out_of(next) + at : block.next_slot(k);
     if (me == root)
       block.copy(one(onward), call.in + at, bytes);

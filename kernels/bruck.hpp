@@ -20,7 +20,7 @@ template <Block B>
 TUTTI_KERNEL void bruck_all_gather(B& block, const Call& call) {
   const bool direct = block.enter(call, Reach::out) == Memory::peer_mapped;
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), slots = block.geometry().slots, lanes = ceil_log2(n);
+  const int n = block.size(), me = block.rank(), slots = block.slots(), lanes = ceil_log2(n);
   const std::size_t place = block.lane_bytes(lanes) / ceil_div(static_cast<std::size_t>(n), 2) / kLine * kLine;
   const Chunks chunks(block, call, false, place);
 

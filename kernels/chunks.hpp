@@ -20,6 +20,17 @@ TUTTI_HD Count slice_rounds(const Connections& block, const Call& call, std::siz
   return static_cast<Count>(ceil_div(largest, slice));
 }
 
+/// Bytes of a slot that holds this block's band of `elements`.
+TUTTI_HD std::size_t slot_for(const Connections& block, const Call& call, std::size_t elements) {
+  const std::size_t band = part(elements, static_cast<std::size_t>(block.count()), 0, line_of(call)).size();
+  return ceil_div(band * call.element(), kLine) * kLine;
+}
+
+/// The same for a chunk of `elements` of each rank.
+TUTTI_HD std::size_t slot_for_all(const Connections& block, const Call& call, std::size_t elements) {
+  return slot_for(block, call, elements) * static_cast<std::size_t>(block.size());
+}
+
 /// One chunk per rank, or so many chunks, this block's band of each, cut into slices that fit `slot_bytes`.
 /// `rounds` is the same for every chunk, rank and block: it follows from the largest band.
 class Chunks {

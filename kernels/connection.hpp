@@ -8,9 +8,11 @@
 //
 // A use of a slot is credited by its reader on the reverse connection. Before use k of a call (k = 0, 1, ...) a writer
 // waits for credit k + 1 - slots. Why that is enough: collectives that use slots begin with `enter`, after which every
-// peer has left its earlier calls, so all slots are free, and within the call use k waits for use k - slots. Messages
-// have no `enter`; there each use of a slot is one signal and one credit of the same connection, and credits come in
-// order, so credit k + 1 - slots, which may belong to an earlier call, is the one of the slot's former use.
+// peer has left its earlier calls, so all slots are free, and within the call use k waits for use k - slots. For the
+// same reason a call may cut the region into slots of its own size (cut_slots), and inbox and outbox, of which no call
+// uses both, are one region. Messages have no `enter`; there each use of a slot is one signal and one credit of the
+// same connection, and credits come in order, so credit k + 1 - slots, which may belong to an earlier call, is the one
+// of the slot's former use.
 #pragma once
 #include <cassert>
 #include <cstddef>
@@ -95,6 +97,7 @@ struct alignas(kLine) Entry {
   std::uint64_t number;  ///< the rank's call number, for messages only
   Place in;
   Place out;
+  std::uint64_t pulls;  ///< whether the rank would rather read its peers' memory than write it
 };
 
 /// Regions whose slots are counted by uses, not by a connection.
@@ -117,8 +120,9 @@ struct Geometry {
   int blocks = 1;                  ///< the most blocks of a call; inbox and outbox are cut into so many parts
   int packet_blocks = 1;           ///< the most of a call by packets
   int message_blocks = 1;          ///< the most of a send or receive
-  int slots = 4;                   ///< of the inbox and of the outbox, each; 3 at least: see two_shot_all_reduce
+  int slots = 4;                   ///< of the inbox, which is the outbox too; 3 at least: see two_shot_all_reduce
   std::size_t slot_bytes = 0;      ///< of one slot of one block; a multiple of kLine
+  bool cut = false;                ///< whether calls cut them to their size: see Connections::cut_slots
   int p2p_slots = 4;               ///< slots per sender
   std::size_t p2p_slot_bytes = 0;  ///< data of one, its header beside it; a multiple of kLine
   std::size_t packet_bytes = 0;    ///< the largest message by packets, per block; CUDA doubles it on the wire
@@ -140,8 +144,8 @@ struct Layout {
   std::size_t in = 0;        ///< [block][rank] the peers' buffers of the running call, filled by `enter`
   std::size_t out = 0;
   std::size_t packets = 0;  ///< [block][half][sender] one line, then data
-  std::size_t inbox = 0;    ///< [block][slot], written by one peer, or cut into lanes for several
-  std::size_t outbox = 0;   ///< [block][slot], written by the owner, read by all
+  std::size_t slots = 0;    ///< [block][slot], as inbox: written by one peer, or cut into lanes for several
+                            ///< as outbox: written by the owner, read by all
   std::size_t p2p = 0;      ///< [block][sender][slot] Entry, then data
   std::size_t bytes = 0;
 
@@ -157,7 +161,7 @@ TUTTI_HD constexpr int ceil_log2(int n) {
 }
 /// A slot holds a line for each rank, in each of the lanes that the kernels of most lanes need (halving_doubling,
 /// gather along a tree: one for each power of two, and one more).
-constexpr std::size_t least_slot_bytes(int ranks) {
+TUTTI_HD constexpr std::size_t least_slot_bytes(int ranks) {
   const int lanes = ceil_log2(ranks) + 1;
   return kLine * static_cast<std::size_t>(ranks) * static_cast<std::size_t>(lanes < 3 ? 3 : lanes);
 }
@@ -190,8 +194,7 @@ inline Layout layout_of(const Geometry& g) {
   l.out = take(pairs * sizeof(char*), kLine);
   const auto pairs_of = [&g](int some) { return static_cast<std::size_t>(some) * static_cast<std::size_t>(g.ranks); };
   l.packets = take(2 * pairs_of(g.packet_blocks) * l.packet_stride(), kPage);
-  l.inbox = take(blocks * slots * g.slot_bytes, kPage);
-  l.outbox = take(blocks * slots * g.slot_bytes, kPage);
+  l.slots = take(blocks * slots * g.slot_bytes, kPage);
   l.p2p = take(pairs_of(g.message_blocks) * static_cast<std::size_t>(g.p2p_slots) * l.p2p_stride(), kPage);
   l.bytes = ceil_div(at, kPage) * kPage;
   return l;
@@ -218,6 +221,8 @@ struct Call {
   std::uint64_t number = 0;
   Place in_place;
   Place out_place;
+  /// CPU: this rank would rather read its peers' memory than write it. Ranks may differ; they do what all would.
+  bool pulls = false;
 
   TUTTI_HD std::size_t element() const { return size_of(reduction.type); }
 };
@@ -232,7 +237,12 @@ TUTTI_HD std::uint32_t packet_fingerprint(const Call& call) {
 /// Places in the arenas, for one block of one rank. The base of every executor's block.
 class Connections {
  public:
-  TUTTI_HD Connections(const Team& team, int index, int count) : team_(team), index_(index), count_(count) {}
+  TUTTI_HD Connections(const Team& team, int index, int count)
+      : team_(team),
+        index_(index),
+        count_(count),
+        slots_(team.layout.geometry.slots),
+        slot_bytes_(team.layout.geometry.slot_bytes) {}
 
   TUTTI_HD int rank() const { return team_.rank; }
   TUTTI_HD int size() const { return team_.layout.geometry.ranks; }
@@ -266,6 +276,20 @@ class Connections {
     return at<std::uint64_t>(team_.arena, layout().uses)[static_cast<std::size_t>(region) * blocks() + block()];
   }
 
+  /// Slots of the running call, and the bytes of one.
+  TUTTI_HD int slots() const { return slots_; }
+  TUTTI_HD std::size_t slot_bytes() const { return slot_bytes_; }
+  /// Cuts this block's slots so that one holds `bytes`, if those are less than a slot: the same on all ranks, after
+  /// `enter`, before the first slot. The more slots, the longer until one is written again: a CPU writes four times as
+  /// fast to a line that its reader's cache has let go.
+  TUTTI_HD void cut_slots(std::size_t bytes) {
+    if (!geometry().cut) return;
+    const std::size_t all = at_index(geometry().slots) * geometry().slot_bytes;
+    const std::size_t least = least_slot_bytes(size()), wanted = ceil_div(bytes, kLine) * kLine;
+    slot_bytes_ = smaller(wanted < least ? least : wanted, geometry().slot_bytes);
+    slots_ = static_cast<int>(all / slot_bytes_);
+  }
+
   /// Use k of this call in the ring: the slot of the next rank that I fill, and my own that the previous rank fills.
   TUTTI_HD char* next_slot(Count k) const {
     return inbox(next(), sent_base(data(next())) + static_cast<std::uint64_t>(k));
@@ -282,7 +306,7 @@ class Connections {
     return inbox(rank(), received_base(data(peer)) + static_cast<std::uint64_t>(k)) + lane_offset(lane);
   }
   TUTTI_HD std::size_t lane_bytes(int lanes) const {
-    return geometry().slot_bytes / static_cast<std::size_t>(lanes) / kLine * kLine;
+    return slot_bytes() / static_cast<std::size_t>(lanes) / kLine * kLine;
   }
   /// Use k of this call in the outboxes: `owner`'s slot, and everyone's, in rank order.
   TUTTI_HD char* outbox(int owner, Count k) const { return arena(owner) + outbox_offset(k); }
@@ -349,13 +373,13 @@ class Connections {
     return (static_cast<std::size_t>(purpose) * blocks() + block()) * ranks() + at_index(peer);
   }
   TUTTI_HD std::size_t slot(std::uint64_t use) const {
-    const auto slots = static_cast<std::uint64_t>(geometry().slots);
-    return (block() * slots + use % slots) * geometry().slot_bytes;
+    const std::size_t all = at_index(geometry().slots) * geometry().slot_bytes;
+    return block() * all + use % static_cast<std::uint64_t>(slots()) * slot_bytes();
   }
   TUTTI_HD std::size_t lane_offset(Lane lane) const { return at_index(lane.index) * lane_bytes(lane.of); }
-  TUTTI_HD char* inbox(int owner, std::uint64_t use) const { return arena(owner) + layout().inbox + slot(use); }
+  TUTTI_HD char* inbox(int owner, std::uint64_t use) const { return arena(owner) + layout().slots + slot(use); }
   TUTTI_HD std::size_t outbox_offset(Count k) const {
-    return layout().outbox + slot(uses(Region::outbox) + static_cast<std::uint64_t>(k));
+    return layout().slots + slot(uses(Region::outbox) + static_cast<std::uint64_t>(k));
   }
   TUTTI_HD Entry* p2p(int receiver, int sender, std::uint64_t use) const {
     const auto slots = static_cast<std::uint64_t>(geometry().p2p_slots);
@@ -366,6 +390,8 @@ class Connections {
   const Team& team_;
   int index_;
   int count_;
+  int slots_;
+  std::size_t slot_bytes_;
 };
 
 }  // namespace tutti

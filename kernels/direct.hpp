@@ -6,8 +6,11 @@
 //   reduce-scatter         reduce my chunk of everyone's input into my output               2x   (n-1) S, S: one chunk
 //   all-gather             copy my chunk into everyone's output                             2x   (n-1) S, S: one chunk
 //
-// Peer-mapped, they read and write the peers' buffers between `enter` and `leave`. Staged, slices go through the
-// outboxes: each rank fills a slot of its own, signals all, reads the slots of all, credits them. Two-shot then: 3x.
+// Peer-mapped, they read and write the peers' buffers between `enter` and `leave`. Pulled, a rank writes its own memory
+// only: all-gather reads everyone's chunk, and two-shot does what one-shot does. Staged, slices go through the
+// outboxes: each rank fills a slot of its own, signals all, reads the slots of all. Two-shot credits them, and is 3x.
+// The others need no credits: a rank fills the slot of round k after all have signalled round k-1, so have read the
+// slots of round k-2 and before.
 //
 // Source: the kernels of vLLM's custom all-reduce and of MSCCL++ (all pairs); Rabenseifner (2004) for two-shot.
 // Example: n = 3, two-shot on [a0 a1 a2] [b0 b1 b2] [c0 c1 c2]. Rank 1 reads a1, b1, c1, writes a1+b1+c1 to all three.
@@ -18,27 +21,57 @@
 
 namespace tutti {
 
-/// Bases of an outbox call: every rank filled `uses` slots, signalled all its peers and was credited by all.
+/// Bases of a call in which every rank signalled all its peers k times.
 template <Block B>
-TUTTI_KERNEL void advance_outbox(B& block, Count uses) {
-  block.advance_sent(data(kAll), uses);
-  block.advance_received(data(kAll), uses);
-  block.advance_sent(credit(kAll), uses);
-  block.advance_received(credit(kAll), uses);
+TUTTI_KERNEL void advance_all(B& block, Count k) {
+  block.advance_sent(data(kAll), k);
+  block.advance_received(data(kAll), k);
+}
+/// The same, of filled slots of the outbox; `credited`: and all credited each.
+template <Block B>
+TUTTI_KERNEL void advance_outbox(B& block, Count uses, bool credited) {
+  advance_all(block, uses);
+  if (credited) {
+    block.advance_sent(credit(kAll), uses);
+    block.advance_received(credit(kAll), uses);
+  }
   block.advance_uses(Region::outbox, uses);
+}
+
+/// This block's band of everyone's input, reduced into this rank's output. Each rank begins at another part: two cores
+/// that walk through the same lines at once take 1.5 times as long.
+template <Block B>
+TUTTI_KERNEL void reduce_all_in(B& block, const Call& call) {
+  const Range band = band_of(block, call, call.count);
+  const int n = block.size();
+  for (int i = 0; i < n; ++i) {
+    const auto which = static_cast<std::size_t>((block.rank() + i) % n);
+    const Range cut = part(band.size(), static_cast<std::size_t>(n), which, line_of(call));
+    const std::size_t at = (band.begin + cut.begin) * call.element();
+    block.reduce(one(call.out + at), block.all_in(at), cut.size(), call.reduction);
+  }
 }
 
 template <Block B>
 TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), slots = block.geometry().slots;
-  if (block.enter(call, Reach::both) == Memory::peer_mapped) {
-    const Range mine = Chunks(block, call, true, block.geometry().slot_bytes).band(me);
+  const int n = block.size(), me = block.rank();
+  // With more ranks, all of everyone's input is more than even slow stores to the peers cost.
+  const Memory memory = block.enter(call, Reach::both, n <= 3 ? Reach::stable_in : Reach::nothing);
+  if (memory == Memory::peer_mapped) {
+    const Range mine = Chunks(block, call, true, block.slot_bytes()).band(me);
     const std::size_t at = mine.begin * width;
     block.reduce(block.all_out(at), block.all_in(at), mine.size(), call.reduction);
     block.leave();
     return;
   }
+  if (memory == Memory::pulled) {
+    reduce_all_in(block, call);
+    block.leave();
+    return;
+  }
+  block.cut_slots(slot_for_all(block, call, part(call.count, static_cast<std::size_t>(n), 0, line_of(call)).size()));
+  const int slots = block.slots();
   // A slot holds one slice of each rank's chunk, each at its own place.
   const std::size_t place = block.lane_bytes(n);
   const Chunks chunks(block, call, true, place);
@@ -74,20 +107,22 @@ TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
     }
     block.signal(credit(kAll), reduced + 1);
   }
-  advance_outbox(block, 2 * chunks.rounds());
+  advance_outbox(block, 2 * chunks.rounds(), true);
 }
 
 template <Block B>
 TUTTI_KERNEL void one_shot_all_reduce(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int me = block.rank(), slots = block.geometry().slots;
+  const int me = block.rank();
   const Range band = band_of(block, call, call.count);
   if (block.enter(call, Reach::stable_in) == Memory::peer_mapped) {
-    block.reduce(one(call.out + band.begin * width), block.all_in(band.begin * width), band.size(), call.reduction);
+    reduce_all_in(block, call);
     block.leave();
     return;
   }
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
+  block.cut_slots(slot_for(block, call, call.count));
+  const int slots = block.slots();
+  const std::size_t slice_size = block.slot_bytes() / width;
   const Count rounds = slice_rounds(block, call, call.count, slice_size);
   const auto slice_at = [&](Count round) { return piece(band.size(), slice_size, static_cast<std::size_t>(round)); };
   const auto give = [&](Count round) {
@@ -105,25 +140,25 @@ TUTTI_KERNEL void one_shot_all_reduce(B& block, const Call& call) {
     block.reduce(one(call.out + at), block.outboxes(round).with_own(me, call.in + at), slice.size(), call.reduction);
     block.signal(credit(kAll), round + 1);
   }
-  advance_outbox(block, rounds);
+  advance_outbox(block, rounds, true);
 }
 
 template <Block B>
 TUTTI_KERNEL void direct_reduce_scatter(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), slots = block.geometry().slots;
+  const int n = block.size(), me = block.rank();
   if (block.enter(call, Reach::in) == Memory::peer_mapped) {
-    const Chunks chunks(block, call, false, block.geometry().slot_bytes);
+    const Chunks chunks(block, call, false, block.slot_bytes());
     const Range mine = chunks.band(me);
     const std::size_t at = (mine.begin - chunks.chunk_of(me).begin) * width;
     block.reduce(one(call.out + at), block.all_in(mine.begin * width), mine.size(), call.reduction);
     block.leave();
     return;
   }
+  block.cut_slots(slot_for_all(block, call, call.count));
   const std::size_t place = block.lane_bytes(n);
   const Chunks chunks(block, call, false, place);
   for (Count round = 0; round < chunks.rounds(); ++round) {
-    block.wait(credit(kAll), round + 1 - slots);
     for (int r = 0; r < n; ++r) {
       const Range slice = chunks.slice(r, round);
       if (r != me)
@@ -138,31 +173,42 @@ TUTTI_KERNEL void direct_reduce_scatter(B& block, const Call& call) {
         one(call.out + at),
         block.outboxes(round).plus(static_cast<std::size_t>(me) * place).with_own(me, call.in + mine.begin * width),
         mine.size(), call.reduction);
-    block.signal(credit(kAll), round + 1);
   }
-  advance_outbox(block, chunks.rounds());
+  advance_outbox(block, chunks.rounds(), false);
 }
 
 template <Block B>
 TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), slots = block.geometry().slots;
+  const int n = block.size(), me = block.rank();
   const Range band = band_of(block, call, call.count);
   const auto out_at = [&](int r, std::size_t element) {
     return call.out + (static_cast<std::size_t>(r) * call.count + element) * width;
   };
-  if (block.enter(call, Reach::out) == Memory::peer_mapped) {
+  const Memory memory = block.enter(call, Reach::out, Reach::in);
+  if (memory == Memory::peer_mapped) {
     block.copy(block.all_out(static_cast<std::size_t>(out_at(me, band.begin) - call.out)), call.in + band.begin * width,
                band.size() * width);
     block.leave();
     return;
   }
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
+  if (memory == Memory::pulled) {
+    // In place, the peers may be reading it.
+    if (char* const own = out_at(me, band.begin); own != call.in + band.begin * width)
+      block.copy(one(own), call.in + band.begin * width, band.size() * width);
+    for (int i = 1; i < n; ++i) {
+      const int r = (me + i) % n;
+      block.copy(one(out_at(r, band.begin)), block.in_of(r) + band.begin * width, band.size() * width);
+    }
+    block.leave();
+    return;
+  }
+  block.cut_slots(slot_for(block, call, call.count));
+  const std::size_t slice_size = block.slot_bytes() / width;
   const Count rounds = slice_rounds(block, call, call.count, slice_size);
   for (Count round = 0; round < rounds; ++round) {
     const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));
     const std::size_t at = band.begin + cut.begin, bytes = cut.size() * width;
-    block.wait(credit(kAll), round + 1 - slots);
     block.copy(two(out_at(me, at), block.outbox(me, round)), call.in + at * width, bytes);
     block.signal(data(kAll), round + 1);
     block.wait(data(kAll), round + 1);
@@ -170,9 +216,8 @@ TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
       const int r = (me + i) % n;
       block.copy(one(out_at(r, at)), block.outbox(r, round), bytes);
     }
-    block.signal(credit(kAll), round + 1);
   }
-  advance_outbox(block, rounds);
+  advance_outbox(block, rounds, false);
 }
 
 inline Cost two_shot_all_reduce_cost(int n, double bytes, bool mapped) {

@@ -58,7 +58,7 @@ template <Block B>
 TUTTI_KERNEL void recursive_doubling_all_reduce(B& block, const Call& call) {
   block.enter(call, Reach::nothing);
   const std::size_t width = call.element();
-  const int slots = block.geometry().slots;
+  const int slots = block.slots();
   const Corner mine(block.rank(), block.size());
   const int mate = mine.mate(), last = mine.dimensions() - 1;
   const Range band = band_of(block, call, call.count);
@@ -112,7 +112,7 @@ template <Block B>
 TUTTI_KERNEL void halving_doubling_all_reduce(B& block, const Call& call) {
   const bool direct = block.enter(call, Reach::out) == Memory::peer_mapped;
   const std::size_t width = call.element();
-  const int slots = block.geometry().slots;
+  const int slots = block.slots();
   const Corner mine(block.rank(), block.size());
   const int mate = mine.mate(), last = mine.dimensions() - 1, corners = mine.corners();
   const std::size_t place =

@@ -1,10 +1,11 @@
 // Gather to a root, scatter from a root.
 //
-// Plan, direct gather: peer-mapped, each rank writes its chunk into the root's output and tells the root. Staged, it
-// fills slots of its outbox, which the root copies. Direct scatter: each rank reads its chunk in the root's input, or
-// in slots of the root's outbox, which hold a slice of every rank's chunk. Plan, tree: a binomial tree. The rank that
-// is i places after the root, with lowest set bit b, stands for the b places from i on: gather passes their chunks up
-// in order, own chunk first; scatter passes them down, own chunk last.
+// Plan, direct gather: peer-mapped, each rank writes its chunk into the root's output and tells the root. Pulled, the
+// root reads it in that rank's input, and tells that rank. Staged, a rank fills slots of its outbox for the root.
+// Direct scatter: each rank reads its chunk in the root's input, or in slots of the root's outbox, which hold a slice
+// of every rank's chunk. Plan, tree: a binomial tree. The rank that is i places after the root, with lowest set bit b,
+// stands for the b places from i on: gather passes their chunks up in order, own chunk first; scatter passes them down,
+// own chunk last.
 //   direct   2 steps, (n-1) S in, or out, at the root (S: one chunk)
 //   tree     1 + the most bits set in 1 .. n-1 steps, (n-1) S; fewer ranks knock at the root
 //
@@ -20,15 +21,32 @@ namespace tutti {
 template <Block B>
 TUTTI_KERNEL void direct_gather(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), root = call.peer, slots = block.geometry().slots;
+  const int n = block.size(), me = block.rank(), root = call.peer;
   const Range band = band_of(block, call, call.count);
   const auto out_at = [&](int r, std::size_t element) {
     return call.out + (static_cast<std::size_t>(r) * call.count + element) * width;
   };
-  const bool direct = block.enter(call, Reach::root_out) == Memory::peer_mapped;
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
-  Count rounds = slice_rounds(block, call, call.count, slice_size);
+  const Memory memory = block.enter(call, Reach::root_out, Reach::in);
+  const bool direct = memory == Memory::peer_mapped;
   if (me == root) block.copy(one(out_at(me, band.begin)), call.in + band.begin * width, band.size() * width);
+  if (memory == Memory::pulled) {
+    if (me != root) {
+      block.wait(credit(root), 1);
+      block.advance_received(credit(root), 1);
+      return;
+    }
+    for (int i = 1; i < n; ++i) {
+      const int r = (root + i) % n;
+      block.copy(one(out_at(r, band.begin)), block.in_of(r) + band.begin * width, band.size() * width);
+      block.signal(credit(r), 1);
+    }
+    block.advance_sent(credit(kAll), 1);
+    return;
+  }
+  if (!direct) block.cut_slots(slot_for(block, call, call.count));
+  const int slots = block.slots();
+  const std::size_t slice_size = block.slot_bytes() / width;
+  Count rounds = slice_rounds(block, call, call.count, slice_size);
   if (direct) {
     rounds = 1;
     const std::size_t at = (static_cast<std::size_t>(me) * call.count + band.begin) * width;
@@ -69,12 +87,14 @@ TUTTI_KERNEL void direct_gather(B& block, const Call& call) {
 template <Block B>
 TUTTI_KERNEL void direct_scatter(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int n = block.size(), me = block.rank(), root = call.peer, slots = block.geometry().slots;
+  const int n = block.size(), me = block.rank(), root = call.peer;
   const Range band = band_of(block, call, call.count);
   const auto in_at = [&](const char* in, int r, std::size_t element) {
     return in + (static_cast<std::size_t>(r) * call.count + element) * width;
   };
   const bool direct = block.enter(call, Reach::root_in) == Memory::peer_mapped;
+  if (!direct) block.cut_slots(slot_for_all(block, call, call.count));
+  const int slots = block.slots();
   const std::size_t place = block.lane_bytes(n), slice_size = place / width;
   Count rounds = slice_rounds(block, call, call.count, slice_size);
   if (me == root) block.copy(one(call.out + band.begin * width), in_at(call.in, me, band.begin), band.size() * width);
@@ -147,7 +167,7 @@ template <Block B>
 TUTTI_KERNEL void tree_gather(B& block, const Call& call) {
   block.enter(call, Reach::nothing);
   const std::size_t width = call.element();
-  const int n = block.size(), slots = block.geometry().slots, lanes = ceil_log2(n);
+  const int n = block.size(), slots = block.slots(), lanes = ceil_log2(n);
   const Binomial tree(call.peer, block.rank(), n);
   const int mine = tree.place(), size = tree.size_of(mine), parent = tree.rank_of(tree.parent());
   const Range band = band_of(block, call, call.count);
@@ -189,11 +209,11 @@ template <Block B>
 TUTTI_KERNEL void tree_scatter(B& block, const Call& call) {
   block.enter(call, Reach::nothing);
   const std::size_t width = call.element();
-  const int slots = block.geometry().slots;
+  const int slots = block.slots();
   const Binomial tree(call.peer, block.rank(), block.size());
   const int mine = tree.place(), size = tree.size_of(mine), parent = tree.rank_of(tree.parent());
   const Range band = band_of(block, call, call.count);
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
+  const std::size_t slice_size = block.slot_bytes() / width;
   const Count rounds = slice_rounds(block, call, call.count, slice_size);
   for (Count round = 0; round < rounds; ++round) {
     const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));

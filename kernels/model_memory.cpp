@@ -16,14 +16,17 @@ namespace {
 std::size_t sized(int n) { return static_cast<std::size_t>(n); }
 
 std::string of_block(std::size_t block) { return std::string(" of block ").append(std::to_string(block)); }
-std::string slot_text(const char* name, const Layout& l, std::size_t i) {
-  const std::size_t slots = sized(l.geometry.slots);
-  return std::string(name).append(std::to_string(i % slots)).append(of_block(i / slots));
+/// Slots that each call cuts as it likes are one unit.
+std::size_t slots_apart(const Geometry& g) { return g.cut ? 1 : sized(g.slots); }
+std::string slot_text(const Layout& l, std::size_t i) {
+  if (l.geometry.cut) return std::string("the slots").append(of_block(i));
+  const std::size_t slots = slots_apart(l.geometry);
+  return std::string("slot ").append(std::to_string(i % slots)).append(of_block(i / slots));
 }
 
-std::array<UnitKind, 5> kinds_of(const Layout& l) {
+std::array<UnitKind, 4> kinds_of(const Layout& l) {
   const Geometry& g = l.geometry;
-  const std::size_t ranks = sized(g.ranks), slots = sized(g.blocks) * sized(g.slots);
+  const std::size_t ranks = sized(g.ranks), slots = sized(g.blocks) * slots_apart(g);
   return {{{l.entries, sizeof(Entry), 2 * sized(g.blocks) * ranks,
             [](const Layout& layout, std::size_t i) {
               const std::size_t n = sized(layout.geometry.ranks);
@@ -40,10 +43,7 @@ std::array<UnitKind, 5> kinds_of(const Layout& l) {
                   .append(std::to_string(i / n % 2))
                   .append(of_block(i / n / 2));
             }},
-           {l.inbox, g.slot_bytes, slots,
-            [](const Layout& layout, std::size_t i) { return slot_text("inbox slot ", layout, i); }},
-           {l.outbox, g.slot_bytes, slots,
-            [](const Layout& layout, std::size_t i) { return slot_text("outbox slot ", layout, i); }},
+           {l.slots, g.slot_bytes * sized(g.slots) / slots_apart(g), slots, slot_text},
            {l.p2p, l.p2p_stride(), sized(g.message_blocks) * ranks * sized(g.p2p_slots),
             [](const Layout& layout, std::size_t i) {
               const std::size_t n = sized(layout.geometry.ranks), each = sized(layout.geometry.p2p_slots);

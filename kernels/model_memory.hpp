@@ -25,7 +25,7 @@ struct Piece {
   int rank = -1;                    ///< of the session: whose
   int segment = -1;                 ///< which, if it is of one
   const Layout* layout = nullptr;   ///< of an arena
-  std::array<UnitKind, 5> kinds{};  ///< the same
+  std::array<UnitKind, 4> kinds{};  ///< the same
   std::vector<History> units;       ///< one, or one of each entry, slot and message by packets in an arena
 };
 
@@ -57,7 +57,7 @@ class Memory {
   Unit unit_of(std::uintptr_t at);
   /// Nowhere if it is in no segment.
   Place place_of(const void* at) const;
-  /// "[0, 64) of inbox slot 1 of block 0 in the arena of rank 2"
+  /// "[0, 64) of slot 1 of block 0 in the arena of rank 2"
   std::string text_of(std::uintptr_t begin, std::uintptr_t end);
 
  private:

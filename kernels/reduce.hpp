@@ -16,16 +16,18 @@ namespace tutti {
 template <Block B>
 TUTTI_KERNEL void direct_reduce(B& block, const Call& call) {
   const std::size_t width = call.element();
-  const int me = block.rank(), root = call.peer, slots = block.geometry().slots;
+  const int me = block.rank(), root = call.peer;
   if (block.enter(call, Reach::in_root_out) == Memory::peer_mapped) {
-    const Range mine = Chunks(block, call, true, block.geometry().slot_bytes).band(me);
+    const Range mine = Chunks(block, call, true, block.slot_bytes()).band(me);
     const std::size_t at = mine.begin * width;
     block.reduce(one(block.out_of(root) + at), block.all_in(at), mine.size(), call.reduction);
     block.leave();
     return;
   }
+  block.cut_slots(slot_for(block, call, call.count));
+  const int slots = block.slots();
   const Range band = band_of(block, call, call.count);
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
+  const std::size_t slice_size = block.slot_bytes() / width;
   const Count rounds = slice_rounds(block, call, call.count, slice_size);
   for (Count round = 0; round < rounds; ++round) {
     const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));
@@ -57,14 +59,14 @@ TUTTI_KERNEL void ring_reduce(B& block, const Call& call) {
   const int me = block.rank(), next = block.next(), prev = block.prev(), root = call.peer;
   const int first = (root + 1) % block.size();
   const Range band = band_of(block, call, call.count);
-  const std::size_t slice_size = block.geometry().slot_bytes / width;
+  const std::size_t slice_size = block.slot_bytes() / width;
   const Count rounds = slice_rounds(block, call, call.count, slice_size);
   Reduction partial = call.reduction;
   partial.divisor = 1;
   for (Count k = 0; k < rounds; ++k) {
     const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(k));
     const std::size_t at = (band.begin + cut.begin) * width;
-    if (me != root) block.wait(credit(next), k + 1 - block.geometry().slots);
+    if (me != root) block.wait(credit(next), k + 1 - block.slots());
     if (me == first) {
       block.copy(one(block.next_slot(k)), call.in + at, cut.size() * width);
     } else {

@@ -33,8 +33,8 @@ TUTTI_KERNEL void advance_ring(B& block, Count k) {
 template <Block B>
 TUTTI_KERNEL void ring_all_reduce(B& block, const Call& call) {
   const bool direct = block.enter(call, Reach::out) == Memory::peer_mapped;
-  const int n = block.size(), next = block.next(), prev = block.prev(), slots = block.geometry().slots;
-  const Chunks chunks(block, call, true, block.geometry().slot_bytes);
+  const int n = block.size(), next = block.next(), prev = block.prev(), slots = block.slots();
+  const Chunks chunks(block, call, true, block.slot_bytes());
   const std::size_t width = call.element();
   Reduction partial = call.reduction;
   partial.divisor = 1;
@@ -74,8 +74,8 @@ TUTTI_KERNEL void ring_all_reduce(B& block, const Call& call) {
 template <Block B>
 TUTTI_KERNEL void ring_reduce_scatter(B& block, const Call& call) {
   block.enter(call, Reach::nothing);
-  const int n = block.size(), next = block.next(), prev = block.prev(), slots = block.geometry().slots;
-  const Chunks chunks(block, call, false, block.geometry().slot_bytes);
+  const int n = block.size(), next = block.next(), prev = block.prev(), slots = block.slots();
+  const Chunks chunks(block, call, false, block.slot_bytes());
   const std::size_t width = call.element();
   Reduction partial = call.reduction;
   partial.divisor = 1;
@@ -108,8 +108,8 @@ TUTTI_KERNEL void ring_reduce_scatter(B& block, const Call& call) {
 template <Block B>
 TUTTI_KERNEL void ring_all_gather(B& block, const Call& call) {
   const bool direct = block.enter(call, Reach::out) == Memory::peer_mapped;
-  const int n = block.size(), next = block.next(), prev = block.prev(), slots = block.geometry().slots;
-  const Chunks chunks(block, call, false, block.geometry().slot_bytes);
+  const int n = block.size(), next = block.next(), prev = block.prev(), slots = block.slots();
+  const Chunks chunks(block, call, false, block.slot_bytes());
   const std::size_t width = call.element();
 
   Count k = 0;

@@ -133,7 +133,9 @@ Exchange& Simulation::exchange(Purpose purpose, int block, std::uint64_t number)
   found.waiting.clear();
   found.in.resize(static_cast<std::size_t>(ranks()));
   found.out.resize(static_cast<std::size_t>(ranks()));
-  found.first = found.mapped = -1;
+  found.pulls.resize(static_cast<std::size_t>(ranks()));
+  found.first = -1;
+  found.agreement.reset();
   return found;
 }
 

@@ -3,9 +3,10 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
-#include "kernels/connection.hpp"
+#include "kernels/block.hpp"
 #include "kernels/timed_strands.hpp"
 
 namespace tutti::timed {
@@ -62,7 +63,8 @@ struct Exchange {
   std::uint64_t elements = 0;
   int first = -1;
   std::vector<Place> in, out;
-  int mapped = -1;  // not known yet
+  std::vector<char> pulls;             // [rank]
+  std::optional<Agreement> agreement;  // once it is known
 };
 
 /// Messages by packets of one use.

@@ -140,9 +140,9 @@ At Places::in_arena_at(const void* where) const {
     at.slot = static_cast<int>(i % static_cast<std::size_t>(g.p2p_slots));
     at.sender = static_cast<int>(i / static_cast<std::size_t>(g.p2p_slots) % ranks);
     at.offset = within < sizeof(Entry) ? 0 : within - sizeof(Entry);
-  } else if (offset >= layout_.inbox) {
-    at.kind = offset >= layout_.outbox ? At::Kind::outbox : At::Kind::inbox;
-    const std::size_t within = offset - (offset >= layout_.outbox ? layout_.outbox : layout_.inbox);
+  } else if (offset >= layout_.slots) {
+    at.kind = At::Kind::inbox;
+    const std::size_t within = offset - layout_.slots;
     at.slot = static_cast<int>(within / g.slot_bytes % slots);
     at.offset = within % g.slot_bytes;
   } else if (offset >= layout_.packets) {

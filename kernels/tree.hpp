@@ -85,7 +85,7 @@ class TreeWalk {
     const char* const second = at_.second >= 0 ? block_.lane_from(at_.second, {2, kLanes}, k) : nullptr;
     const View terms = present(mine, first, second);
     const bool root = at_.parent < 0;
-    if (!root) block_.wait(credit(at_.parent), k + 1 - block_.geometry().slots);
+    if (!root) block_.wait(credit(at_.parent), k + 1 - block_.slots());
     const View onward = one(root ? call_.out + cut.begin * call_.element() : block_.lane_to(at_.parent, up_lane_, k));
     Reduction reduction = call_.reduction;
     if (!root) reduction.divisor = 1;
@@ -138,7 +138,7 @@ class TreeWalk {
   }
   /// Where a child takes slice k, free again.
   TUTTI_KERNEL char* place_at(int child, std::size_t at, Count k) {
-    block_.wait(credit(child), k + 1 - block_.geometry().slots);
+    block_.wait(credit(child), k + 1 - block_.slots());
     return direct_ ? block_.out_of(child) + at : block_.lane_to(child, {0, kLanes}, k);
   }
   TUTTI_KERNEL void advance_sender(int to) {

@@ -23,7 +23,9 @@ inline Geometry tight_geometry(int ranks, int blocks, int slots) {
           .packet_blocks = blocks,
           .message_blocks = blocks,
           .slots = slots,
-          .slot_bytes = least_slot_bytes(ranks),
+          // Beyond the fewest: cut by every call to its size, twice as many for short ones.
+          .slot_bytes = least_slot_bytes(ranks) * (slots > kLeastSlots ? 2 : 1),
+          .cut = slots > kLeastSlots,
           .p2p_slots = slots - 1,
           .p2p_slot_bytes = 256,
           .packet_bytes = 384};
@@ -63,7 +65,8 @@ inline Shape shape_of(Kernel kernel) {
   return shapes[static_cast<std::size_t>(kernel)];
 }
 
-enum class Mapped { all, none, all_but_one };
+/// `pulled`: mapped, and every rank would rather read than write its peers' memory.
+enum class Mapped { all, none, all_but_one, pulled };
 
 /// One collective call, the same on all ranks, or one message.
 struct Case {
@@ -91,7 +94,7 @@ struct Case {
 };
 
 inline std::string text_of(const Case& c) {
-  const char* const mapped[] = {"mapped", "not mapped", "mapped on all but one"};
+  const char* const mapped[] = {"mapped", "not mapped", "mapped on all but one", "pulled"};
   return std::string(tutti::name_of(c.kernel)) + " of " + std::to_string(c.count) + " " + tutti::name_of(c.type) + " " +
          tutti::name_of(c.op) + ", root " + std::to_string(c.root) + ", blocks " + std::to_string(c.blocks) + ", " +
          mapped[static_cast<int>(c.mapped)] + (c.in_place ? ", in place" : "");
@@ -187,6 +190,8 @@ class CaseBuffers {
       call.description = describe(static_cast<int>(c.shape()), 0, c.type, ReduceOp::sum, -1, c.blocks);
     call.in_place = world_.place_of(l.in);
     call.out_place = world_.place_of(l.out);
+    // Some would pull and some would not where not all is mapped: then nobody does.
+    call.pulls = c.mapped == Mapped::pulled || (c.mapped == Mapped::all_but_one && rank % 2 == 0);
     return {call, l.in_elements * width, l.out_elements * width};
   }
 
@@ -273,7 +278,8 @@ class CaseBuffers {
   Layout lay_out(const Case& c, int rank) const {
     const auto n = static_cast<std::size_t>(world_.geometry().ranks);
     const int unmapped_rank = static_cast<int>(c.salt % n);
-    const bool mapped = c.mapped == Mapped::all || (c.mapped == Mapped::all_but_one && rank != unmapped_rank);
+    const bool mapped = c.mapped == Mapped::all || c.mapped == Mapped::pulled ||
+                        (c.mapped == Mapped::all_but_one && rank != unmapped_rank);
     const auto buffer = [&](int i) {
       return mapped ? world_.segment(segments_[i], rank) : unmapped_[static_cast<std::size_t>(2 * rank + i)];
     };

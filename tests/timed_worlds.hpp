@@ -86,8 +86,8 @@ class Addresses {
   }
   Call call(const Case& c, int rank) const {
     const auto buffer = [&](int i) {
-      return c.mapped == Mapped::all ? world_.segment(segments_[i], rank)
-                                     : alone_[static_cast<std::size_t>(2 * rank + i)];
+      return c.mapped == Mapped::all || c.mapped == Mapped::pulled ? world_.segment(segments_[i], rank)
+                                                                   : alone_[static_cast<std::size_t>(2 * rank + i)];
     };
     Call call;
     call.in = buffer(0);

@@ -33,7 +33,7 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments, 
 /// The command that runs what was found again, and nothing else.
 std::string command_for(const Found& found, const std::optional<Plant>& plant);
 
-/// "mapped", "staged" or "mixed"
+/// "mapped", "staged", "mixed" or "pulled"
 const char* memory_name(cases::Mapped mapped);
 
 /// "wait:credit"

@@ -55,8 +55,7 @@ TEST(Contents, OfASlotThatNobodyFilledAreUnwritten) {
   EXPECT_TRUE(found(said, Defect::unwritten)) << said.text;
   EXPECT_TRUE(says(said, "rank 0 block 0 in of_the_test, call 0, step 2, word 5 (copy at defects_contents.cpp:"))
       << said.text;
-  EXPECT_TRUE(
-      says(said, "reads [0, 32) of outbox slot 0 of block 0 in the arena of rank 1, which nobody has written\n"))
+  EXPECT_TRUE(says(said, "reads [0, 32) of slot 0 of block 0 in the arena of rank 1, which nobody has written\n"))
       << said.text;
 }
 
@@ -79,7 +78,7 @@ TEST(Contents, OfASlotThatNobodyHasReadAreOverwrittenByTheNextCall) {
   EXPECT_TRUE(says(said, "rank 0 block 0 in of_the_test, call 1, step 1, word 2 (copy at defects_contents.cpp:"))
       << said.text;
   EXPECT_TRUE(says(said,
-                   "writes [0, 32) of outbox slot 0 of block 0 in the arena of rank 0, which nobody has read "
+                   "writes [0, 32) of slot 0 of block 0 in the arena of rank 0, which nobody has read "
                    "since rank 0 block 0 in of_the_test, call 0"))
       << said.text;
 }

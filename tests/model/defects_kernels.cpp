@@ -120,7 +120,7 @@ TEST(Defects, ReportsNameKernelCallStepWordLineAndRangeOfBothAccesses) {
   const Case c{.kernel = Kernel::ring_all_gather, .count = 60, .mapped = Mapped::none};
   const Said said = run_broken(c, 3, 1, of_rank_1(Word::wait, Purpose::data));
   for (const char* part : {"rank 1 block 0 in ring_all_gather, call 0, step ", ", word ",
-                           " (copy at ring.hpp:", ", reads [0, ", ") of inbox slot 0 of block 0 in the arena of rank 1",
+                           " (copy at ring.hpp:", ", reads [0, ", ") of slot 0 of block 0 in the arena of rank 1",
                            "and nothing orders it after rank 0 block 0 in ring_all_gather, call 0, step 1, word "})
     EXPECT_TRUE(says(said, part)) << part << "\n" << said.text;
   EXPECT_FALSE(says(said, "/")) << "a path of some machine: " << said.text;

@@ -152,6 +152,7 @@ std::vector<Setting> settings_of(Kernel kernel) {
   // What lies under only some ranks, corners and places of larger trees.
   for (const int ranks : {8, 2, 6}) {
     add(ranks, Mapped::none, false);
+    add(ranks == 8 ? 3 : ranks, Mapped::pulled, false);
     add(ranks, Mapped::all_but_one, true);
     add(ranks, Mapped::all, true);
   }

@@ -47,7 +47,7 @@ World::World(CheckedMemory& memory, const Geometry& geometry) : memory_(memory),
     teams_.push_back(team);
     name_parts(r);
     // What kernels may read before anybody wrote it: not what lies in slots.
-    memory_.initialise(team.arena, layout_.inbox);
+    memory_.initialise(team.arena, layout_.slots);
     char* const reports = take(fmt::format("reports of rank {}", r), r, records_bytes, false);
     failed_.push_back(reinterpret_cast<std::uint64_t*>(reports));
     records_.push_back(reinterpret_cast<FailureRecord*>(reports) + 1);
@@ -105,10 +105,7 @@ void World::name_parts(int rank) {
   for (int b = 0; b < g.blocks; ++b)
     for (int slot = 0; slot < g.slots; ++slot) {
       const std::size_t at = g.slot_bytes * static_cast<std::size_t>(b * g.slots + slot);
-      part(Part::slot, layout_.inbox + at, g.slot_bytes,
-           fmt::format("inbox slot {} of rank {}, block {}", slot, rank, b));
-      part(Part::slot, layout_.outbox + at, g.slot_bytes,
-           fmt::format("outbox slot {} of rank {}, block {}", slot, rank, b));
+      part(Part::slot, layout_.slots + at, g.slot_bytes, fmt::format("slot {} of rank {}, block {}", slot, rank, b));
     }
   for (int b = 0; b < g.message_blocks; ++b)
     for (int from = 0; from < g.ranks; ++from)
@@ -169,8 +166,8 @@ void World::reset(std::uint64_t packet_uses) {
   const auto ranks = static_cast<std::size_t>(geometry().ranks);
   for (std::size_t r = 0; r < ranks; ++r) {
     char* const arena = teams_[r].arena;
-    std::memset(arena, 0, layout_.inbox);
-    std::memset(arena + layout_.inbox, 0xa5, layout_.bytes - layout_.inbox);
+    std::memset(arena, 0, layout_.slots);
+    std::memset(arena + layout_.slots, 0xa5, layout_.bytes - layout_.slots);
     for (std::size_t peer = 0; peer < ranks; ++peer) {
       const auto column = static_cast<int>(peer);
       std::memcpy(arena + layout_.arenas + peer * sizeof(char*), &teams_[peer].arena, sizeof(char*));
