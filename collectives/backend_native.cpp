@@ -94,6 +94,7 @@ NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, cons
 
   team_.layout =
       layout_of(host_geometry(ranks, std::max(options_.blocks, session_.threads), std::max(options_.blocks, 1)));
+  chooser_ = Chooser(team_.layout.geometry, options_.deterministic, session_.tuning);
   arena_ = allocate_host_segment(bootstrap, team_.layout.bytes);
   team_.arena = arena_->base(bootstrap.rank());
   team_.rank = bootstrap.rank();
@@ -174,7 +175,7 @@ bool NativeBackend::ended(const Launch& launch) {
 
 void NativeBackend::run(const Request& request) {
   throw_if_failed();
-  const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
+  const Plan plan = choose(request, chooser_);
   if (team_.layout.geometry.ranks == 1) return copy_alone(request);
   const Call call = call_for(request, plan);
   session_.progress.run(launches_, plan.kernel, call, blocks_of(request, plan), stores_for(request), chain_of(request));
@@ -182,7 +183,7 @@ void NativeBackend::run(const Request& request) {
 }
 
 std::shared_ptr<Launch> NativeBackend::prepare(const Request& request) {
-  const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
+  const Plan plan = choose(request, chooser_);
   auto launch = std::make_shared<Launch>();
   launch->kernel = plan.kernel;
   launch->call = call_for(request, plan);
@@ -199,7 +200,7 @@ std::shared_ptr<detail::Operation> NativeBackend::start_group(std::span<const Re
   std::vector<std::shared_ptr<Launch>> launches;
   if (team_.layout.geometry.ranks == 1) {
     for (const Request& request : requests) {
-      choose(request, team_.layout.geometry, options_.deterministic);  // refuses what more ranks would refuse
+      choose(request, chooser_);  // refuses what more ranks would refuse
       copy_alone(request);
     }
   } else {
@@ -215,8 +216,8 @@ void NativeBackend::run_group(std::span<const Request> requests) {
 }
 
 Choice NativeBackend::choice(const Request& request) const {
-  const Plan plan = choose(request, team_.layout.geometry, options_.deterministic);
-  return choice_of(request, plan, team_.layout.geometry.ranks, blocks_of(request, plan));
+  const Plan plan = choose(request, chooser_);
+  return choice_of(request, plan, chooser_, blocks_of(request, plan));
 }
 
 std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NativeBackend::allocate(Bootstrap& bootstrap,

@@ -40,6 +40,7 @@ class NativeBackend : public Backend {
   std::vector<int> members_;  ///< the session's rank of each rank
   RankSet everyone_ = 0;      ///< of them
   CommunicatorOptions options_;
+  Chooser chooser_;
   std::shared_ptr<SharedSegment> arena_;
   Team team_;
   Launches launches_;

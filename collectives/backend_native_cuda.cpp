@@ -98,12 +98,11 @@ NativeCudaBackend::NativeCudaBackend(const detail::CommunicatorState& communicat
   const detail::BesideCaptures beside;
   drop_what_graphs_kept();
   team_ = std::make_shared<CudaTeam>(communicator, options_);
+  chooser_ = Chooser(choosing_geometry(team().layout.geometry), options_.deterministic, session_.tuning);
   everyone_ = set_of(members_);  // the team refuses more ranks than a set holds
 }
 
-Plan NativeCudaBackend::plan_for(const Request& request) const {
-  return choose(request, choosing_geometry(team().layout.geometry), options_.deterministic);
-}
+Plan NativeCudaBackend::plan_for(const Request& request) const { return choose(request, chooser_); }
 
 /// As many as have something to do, out of the communicator's part of the GPU's.
 int NativeCudaBackend::blocks_for(const Request& request, const Plan& plan) const {
@@ -231,7 +230,7 @@ void NativeCudaBackend::abort(const Error& why) {
 
 Choice NativeCudaBackend::choice(const Request& request) const {
   const Plan plan = plan_for(request);
-  return choice_of(request, plan, ranks(), blocks_for(request, plan));
+  return choice_of(request, plan, chooser_, blocks_for(request, plan));
 }
 
 std::shared_ptr<detail::SegmentOwner> NativeCudaBackend::enter_in_table(Bootstrap& bootstrap,

@@ -57,6 +57,7 @@ class NativeCudaBackend : public Backend {
   std::shared_ptr<detail::DeviceSession> device_;
   CommunicatorOptions options_;
   std::shared_ptr<CudaTeam> team_;
+  Chooser chooser_;
   unsigned long long kept_with_ = 0;    ///< the newest capture whose graph keeps the team
   std::uint64_t calls_ = 0;             ///< collectives so far
   std::mutex mutex_;                    // of what follows

@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
 namespace tutti {
 namespace {
 
-/// The kernels, by the collective that they serve and the algorithm that they are.
-struct Implementation {
-  Collective collective;
-  Algorithm algorithm;
-  Kernel kernel;
-};
+/// Those of a collective stand together.
 constexpr Implementation kImplementations[] = {
     {Collective::all_reduce, Algorithm::packets, Kernel::packets_all_reduce},
     {Collective::all_reduce, Algorithm::one_shot, Kernel::one_shot_all_reduce},
@@ -49,10 +48,30 @@ constexpr Implementation kImplementations[] = {
     {Collective::barrier, Algorithm::dissemination, Kernel::dissemination_barrier},
 };
 
-const Implementation* implementation_of(Collective collective, Algorithm algorithm) {
-  for (const Implementation& each : kImplementations)
-    if (each.collective == collective && each.algorithm == algorithm) return &each;
-  return nullptr;
+constexpr std::size_t kCount = std::size(kImplementations);
+
+/// Where those of a collective begin and end.
+struct Range {
+  std::size_t begin = 0, end = 0;
+};
+constexpr auto kRanges = [] {
+  std::array<Range, kCollectives> ranges{};
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Range& range = ranges[static_cast<std::size_t>(kImplementations[i].collective)];
+    if (range.end == 0) range.begin = i;
+    range.end = i + 1;
+  }
+  return ranges;
+}();
+static_assert([] {
+  std::size_t all = 0;
+  for (const Range& range : kRanges) all += range.end - range.begin;
+  return all == kCount;
+}());
+
+std::span<const Implementation> implementations_of(Collective collective) {
+  const Range& range = kRanges[static_cast<std::size_t>(collective)];
+  return {kImplementations + range.begin, range.end - range.begin};
 }
 
 [[noreturn]] void refuse(const Request& request, const std::string& why) {
@@ -61,7 +80,7 @@ const Implementation* implementation_of(Collective collective, Algorithm algorit
 }
 
 /// Whether every element is reduced at once, over all ranks in their order.
-bool in_rank_order(Algorithm algorithm) {
+bool reduces_in_rank_order(Algorithm algorithm) {
   return algorithm == Algorithm::packets || algorithm == Algorithm::one_shot || algorithm == Algorithm::two_shot ||
          algorithm == Algorithm::direct;
 }
@@ -71,60 +90,133 @@ bool averages_in_one_step(const Request& request) {
   return request.op == ReduceOp::avg && request.type != DataType::f32 && request.type != DataType::f64;
 }
 
-/// For an algorithm that was asked for: `automatic` picks none that this would refuse.
+/// For an algorithm that was asked for.
 void check_order(const Request& request, bool deterministic) {
-  if (!request.reduces() || request.algorithm == Algorithm::automatic || in_rank_order(request.algorithm)) return;
+  if (!request.reduces() || reduces_in_rank_order(request.algorithm)) return;
   if (averages_in_one_step(request))
     refuse(request, fmt::format("cannot average {}: it would round at each hop; use {}", name_of(request.type),
                                 request.collective == Collective::all_reduce ? "one_shot or two_shot" : "direct"));
   if (deterministic) refuse(request, "does not reduce in rank order, which this deterministic communicator asks for");
 }
 
-Algorithm automatic(const Request& request, const Geometry& geometry, std::string_view* reason) {
-  const bool reduces_all = request.collective == Collective::all_reduce;
-  if (request.is_message() || request.collective == Collective::barrier) {
-    *reason = request.is_message() ? "the only one" : "one exchange between all";
-    return Algorithm::direct;
-  }
-  // Two ranks: above 4 KiB the two-shot's exchanges cost less than copying packets twice (1.5 to 2.6 times, measured).
-  const std::size_t most = geometry.ranks == 2 ? geometry.packet_bytes / 2 : geometry.packet_bytes;
-  if (request.bytes() <= most) {
-    *reason = "small: one exchange of packets";
-    return Algorithm::packets;
-  }
-  *reason = reduces_all ? "beyond packets: two direct exchanges move least"
-                        : "beyond packets: one direct exchange has the fewest steps";
-  return reduces_all ? Algorithm::two_shot : Algorithm::direct;
+/// "12.3 us"
+std::string duration(double nanoseconds) {
+  if (nanoseconds < 1e3) return fmt::format("{:.0f} ns", nanoseconds);
+  return nanoseconds < 1e6 ? fmt::format("{:.3g} us", nanoseconds * 1e-3)
+                           : fmt::format("{:.3g} ms", nanoseconds * 1e-6);
+}
+
+double parts_of(Collective collective, int ranks) {
+  const Request request{.collective = collective};
+  return request.spreads_in() || request.spreads_out() ? ranks : 1;
 }
 
 }  // namespace
 
-Plan choose(const Request& request, const Geometry& geometry, bool deterministic) {
-  std::string_view reason = "asked for";
-  const Algorithm algorithm =
-      request.algorithm == Algorithm::automatic ? automatic(request, geometry, &reason) : request.algorithm;
-  const Implementation* const found = implementation_of(request.collective, algorithm);
+std::span<const Implementation> implementations() { return kImplementations; }
+
+const Implementation* implementation_of(Collective collective, Algorithm algorithm) {
+  for (const Implementation& each : implementations_of(collective))
+    if (each.algorithm == algorithm) return &each;
+  return nullptr;
+}
+
+bool in_rank_order(const Implementation& implementation) {
+  return !Request{.collective = implementation.collective}.reduces() || reduces_in_rank_order(implementation.algorithm);
+}
+
+Quantities quantities_of(const Implementation& implementation, int ranks, double bytes, int blocks, double cache) {
+  const Cost cost = cost_of(implementation.kernel, ranks, bytes, true, blocks);
+  const double local = bytes * parts_of(implementation.collective, ranks);
+  return {1.0, static_cast<double>(cost.steps), ranks - 1.0, cost.bytes, local, std::max(local - cache, 0.0)};
+}
+
+Chooser::Chooser(const Geometry& geometry, bool deterministic, const Tuning& tuning)
+    : ranks_(geometry.ranks),
+      packet_bytes_(geometry.packet_bytes),
+      deterministic_(deterministic),
+      origin_(tuning.origin) {
+  if (ranks_ < 2) return;
+  for (const Implementation& each : kImplementations) {
+    const Formula& formula = tuning.of(each.kernel);
+    if (!formula.known) continue;
+    // Straight from 0 to the cache's size, and from there on.
+    const double parts = parts_of(each.collective, ranks_);
+    const auto at = [&](double bytes) {
+      return tutti::nanoseconds(formula, quantities_of(each, ranks_, bytes, geometry.blocks, tuning.cache));
+    };
+    Line& line = lines_[static_cast<std::size_t>(each.kernel)];
+    line.fixed = at(0);
+    line.knee = tuning.cache / parts;
+    line.slope = (at(line.knee) - line.fixed) / line.knee;
+    line.steeper = formula[Term::beyond] * parts;
+  }
+}
+
+double Chooser::nanoseconds(const Implementation& of, const Request& request) const {
+  const Line& line = lines_[static_cast<std::size_t>(of.kernel)];
+  const auto bytes = static_cast<double>(request.bytes());
+  return line.fixed + line.slope * bytes + line.steeper * std::max(bytes - line.knee, 0.0);
+}
+
+bool Chooser::may_serve(const Implementation& of, const Request& request) const {
+  if (of.algorithm == Algorithm::packets && request.bytes() > packet_bytes_) return false;
+  return in_rank_order(of) || (!deterministic_ && !averages_in_one_step(request));
+}
+
+const Implementation* Chooser::fastest(const Request& request, Algorithm except) const {
+  const Implementation* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Implementation& each : implementations_of(request.collective)) {
+    if (each.algorithm == except || !may_serve(each, request)) continue;
+    const double its = nanoseconds(each, request);
+    if (its >= least) continue;
+    best = &each;
+    least = its;
+  }
+  return best;
+}
+
+Plan choose(const Request& request, const Chooser& chooser) {
+  if (request.algorithm == Algorithm::automatic) {
+    if (const Implementation* const best = chooser.fastest(request))
+      return {best->kernel, best->algorithm, request.is_message() ? "the only one" : "least time by its formula"};
+    for (const Implementation& each : implementations_of(request.collective))
+      if (each.algorithm != Algorithm::packets && in_rank_order(each))
+        return {each.kernel, each.algorithm, "serves every call"};
+  }
+  const Implementation* const found = implementation_of(request.collective, request.algorithm);
   if (!found) refuse(request, fmt::format("does not exist; there are auto, {}", algorithms_of(request.collective)));
-  if (request.algorithm == Algorithm::packets && request.bytes() > geometry.packet_bytes)
+  if (request.algorithm == Algorithm::packets && request.bytes() > chooser.packet_bytes())
     refuse(request, fmt::format("carries at most {} bytes a message, this call has {}; use another",
-                                geometry.packet_bytes, request.bytes()));
-  check_order(request, deterministic);
-  return {found->kernel, algorithm, reason};
+                                chooser.packet_bytes(), request.bytes()));
+  check_order(request, chooser.deterministic());
+  return {found->kernel, found->algorithm, "asked for"};
 }
 
 std::string algorithms_of(Collective collective) {
   std::string names;
-  for (const Implementation& each : kImplementations)
-    if (each.collective == collective) names.append(names.empty() ? "" : ", ").append(name_of(each.algorithm));
+  for (const Implementation& each : implementations_of(collective))
+    names.append(names.empty() ? "" : ", ").append(name_of(each.algorithm));
   return names;
 }
 
-Choice choice_of(const Request& request, const Plan& plan, int ranks, int blocks) {
-  Choice choice{.algorithm = plan.algorithm, .reason = std::string(plan.reason)};
-  if (ranks == 1) return choice;
-  const Cost cost = cost_of(plan.kernel, ranks, static_cast<double>(request.bytes()), true, blocks);
+Choice choice_of(const Request& request, const Plan& plan, const Chooser& chooser, int blocks) {
+  Choice choice{.algorithm = plan.algorithm, .reason = std::string(plan.reason), .constants = chooser.origin()};
+  if (chooser.ranks() == 1) return choice;
+  const Cost cost = cost_of(plan.kernel, chooser.ranks(), static_cast<double>(request.bytes()), true, blocks);
   choice.steps = cost.steps;
   choice.wire_bytes = cost.bytes;
+  const Implementation* const taken = implementation_of(request.collective, plan.algorithm);
+  const double nanoseconds = chooser.nanoseconds(*taken, request);
+  if (!std::isfinite(nanoseconds)) return choice;
+  choice.seconds = nanoseconds * 1e-9;
+  choice.reason += fmt::format(", {}", duration(nanoseconds));
+  const Implementation* const next = chooser.fastest(request, plan.algorithm);
+  if (!next) return choice;
+  choice.runner_up = next->algorithm;
+  choice.margin = chooser.nanoseconds(*next, request) / nanoseconds;
+  choice.reason += fmt::format("; {} {}", name_of(next->algorithm), duration(choice.margin * nanoseconds));
   return choice;
 }
 

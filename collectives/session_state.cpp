@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "collectives/agree.hpp"
+#include "collectives/agreed_tuning.hpp"
 #include "collectives/deadline.hpp"
 #include "collectives/native_cuda.hpp"
 
@@ -91,6 +92,7 @@ SessionState::SessionState(std::unique_ptr<Bootstrap> made, const SessionOptions
       segments(bootstrap->size()),
       cores(cores_per_rank(*bootstrap)),
       threads(agreed_threads(*bootstrap, Settings(options).threads, cores)),
+      tuning(backend == BackendKind::native ? agreed_tuning(*bootstrap, options.tuning, on_gpu, cores == 0) : Tuning{}),
       progress(spins_for(cores, threads), threads, timeout) {}
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include "collectives/backend.hpp"
 #include "collectives/progress.hpp"
 #include "collectives/segment_table.hpp"
+#include "collectives/tuning.hpp"
 #include "collectives/tutti.hpp"
 #include "kernels/nearness.hpp"
 
@@ -24,8 +25,9 @@ struct SessionState {
   std::shared_ptr<DeviceSession> device;  ///< null: collectives run on the CPU
   bool on_gpu = false;
   SegmentTable segments;
-  int cores;    ///< that this rank has for itself on the CPU
-  int threads;  ///< that may run one of its calls there, the same on all ranks
+  int cores;      ///< that this rank has for itself on the CPU
+  int threads;    ///< that may run one of its calls there, the same on all ranks
+  Tuning tuning;  ///< by which communicators choose, the same on all ranks
   Nearness nearness;
   Progress progress;
 };

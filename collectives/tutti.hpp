@@ -31,7 +31,7 @@ enum class BackendKind {
 };
 
 enum class Algorithm : std::uint8_t {
-  automatic,           ///< chosen from what is equal on all ranks: collective, bytes, world size
+  automatic,           ///< the least expected time; from what is equal on all ranks: collective, bytes, world size
   ring,                ///< each rank talks to its two neighbours
   one_shot,            ///< everyone reads everyone's input and reduces all of it
   two_shot,            ///< reduce-scatter, then all-gather, each in one direct exchange
@@ -67,6 +67,9 @@ struct SessionOptions {
   /// The GPU of this rank by its number in this process; the rank then must have a GPU. -1: tutti places the ranks, so
   /// that as few as can be share one.
   int gpu = -1;
+  /// The JSON file with the constants by which algorithms are chosen, written by `tutti tune`. Rank 0's holds for all
+  /// ranks and is read by rank 0 alone. Empty: TUTTI_TUNING if set, else the defaults that are compiled in.
+  std::string tuning = {};
 };
 
 /// Properties of a communicator that its creator may fix; rank 0's values hold for all ranks.
@@ -85,6 +88,12 @@ struct Choice {
   std::string reason;
   int steps = 0;          ///< native: the longest chain of messages, by the kernel's formula for mapped buffers
   double wire_bytes = 0;  ///< native: the most that one rank sends or receives, by the same formula
+  double seconds = 0;     ///< native: what a call is expected to take, by the formula that choosing compares
+  /// Native: the fastest, by the same formulas, of the others that could serve the call.
+  std::optional<Algorithm> runner_up = std::nullopt;
+  /// How many times as long it is expected to take; below 1 only if the algorithm was asked for. 0: there is no other.
+  double margin = 0;
+  std::string constants = {};  ///< native: where those of the formulas come from: the defaults, or a file
 };
 
 enum class Collective : std::uint8_t {
@@ -404,8 +413,8 @@ class Communicator {
     return irecv(data, count, data_type_v<T>, peer, options);
   }
 
-  /// The algorithm that a call of `bytes` bytes per rank's largest buffer would use, why, and what it costs by the
-  /// kernel's formula. Local.
+  /// The algorithm that a call of `bytes` bytes per rank's largest buffer would use, why, what it costs by the kernel's
+  /// formula, what it is expected to take, and by how much it beats the next. Local.
   Choice choice(Collective collective, std::size_t bytes, DataType type, ReduceOp op, const Options& = {}) const;
   /// Bytes of the arena that this communicator holds on each rank.
   std::size_t arena_bytes() const;

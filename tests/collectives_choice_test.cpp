@@ -51,7 +51,7 @@ TEST(Choices, SayWhatTheFormulasSay) {
         const Choice choice =
             comm.choice(known.collective, bytes, DataType::f32, ReduceOp::sum, {.algorithm = known.algorithm});
         EXPECT_EQ(choice.algorithm, known.algorithm);
-        EXPECT_EQ(choice.reason, "asked for");
+        EXPECT_TRUE(choice.reason.starts_with("asked for")) << choice.reason;
         EXPECT_EQ(choice.steps, known.steps(n))
             << name_of(known.collective) << " by " << name_of(known.algorithm) << ", " << n << " ranks";
         EXPECT_NEAR(choice.wire_bytes, known.bytes(n, static_cast<double>(share)), 0.5)
@@ -105,19 +105,15 @@ TEST(Choices, OfOneRankMoveNothing) {
   });
 }
 
-/// Small calls go by packets, large ones otherwise, and the reason says so.
+/// Small calls go by packets, large ones otherwise.
 TEST(Choices, FollowTheSizeAlone) {
   test::on_threads(4, [](Session& session) {
     Communicator comm = session.communicator();
     for (int collective = 0; collective < kCollectives; ++collective) {
       const auto c = static_cast<Collective>(collective);
       if (Request{.collective = c}.is_message() || c == Collective::barrier) continue;
-      const Choice small = comm.choice(c, 64, DataType::f32, ReduceOp::sum);
-      EXPECT_EQ(small.algorithm, Algorithm::packets) << name_of(c);
-      EXPECT_TRUE(test::holds(small.reason, "small")) << small.reason;
-      const Choice large = comm.choice(c, 64 << 20, DataType::f32, ReduceOp::sum);
-      EXPECT_NE(large.algorithm, Algorithm::packets) << name_of(c);
-      EXPECT_TRUE(test::holds(large.reason, "beyond packets")) << large.reason;
+      EXPECT_EQ(comm.choice(c, 64, DataType::f32, ReduceOp::sum).algorithm, Algorithm::packets) << name_of(c);
+      EXPECT_NE(comm.choice(c, 64 << 20, DataType::f32, ReduceOp::sum).algorithm, Algorithm::packets) << name_of(c);
     }
   });
 }

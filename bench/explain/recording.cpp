@@ -39,11 +39,14 @@ Geometry roomy(const Subject& subject, std::size_t call_bytes) {
   return g;
 }
 
+/// As on GPUs without a tuning of their own.
+Chooser chooser_of(const Geometry& geometry) { return Chooser(geometry, false, default_tuning(true, false)); }
+
 /// What the library would take for a call that is too large for packets.
 Algorithm usual(Request request, int ranks) {
   request.algorithm = Algorithm::automatic;
   request.count = std::size_t{64} << 20;
-  return choose(request, choosing_geometry(gpu_geometry(ranks)), false).algorithm;
+  return choose(request, chooser_of(choosing_geometry(gpu_geometry(ranks)))).algorithm;
 }
 
 /// memcpy, which must not be asked for nothing from nowhere: a barrier has no buffers.
@@ -108,7 +111,7 @@ Recording record(const Subject& asked) {
   r.request.algorithm = s.algorithm;
   r.request.count = 1;
   const Geometry usual_geometry = choosing_geometry(gpu_geometry(s.ranks));
-  r.plan = choose(r.request, usual_geometry, false);
+  r.plan = choose(r.request, chooser_of(usual_geometry));
   if (s.blocks == 0) s.blocks = gpu_blocks(r.request, r.plan, gpu_geometry(s.ranks));
   const bool cut = r.request.collective == Collective::all_reduce || r.request.collective == Collective::reduce ||
                    r.request.collective == Collective::broadcast;
@@ -117,7 +120,7 @@ Recording record(const Subject& asked) {
   r.request.count = static_cast<std::size_t>(s.cells) * r.cell_elements();
 
   const Geometry geometry = roomy(s, r.request.bytes());
-  r.plan = choose(r.request, geometry, false);
+  r.plan = choose(r.request, chooser_of(geometry));
   timed::World world(s.machine, geometry, timed::Backing::real);
   world.record(&r.trace);
 

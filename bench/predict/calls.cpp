@@ -42,8 +42,11 @@ Calls::Calls(const timed::Machine& machine, const Question& question)
       request_(request_of(question)),
       geometry_(geometry_of(machine, question)) {
   machine_.ranks = question.c.ranks;
-  plan_ = choose(request_, machine.is_gpu ? choosing_geometry(geometry_) : geometry_, false);
   const int ranks = question.c.ranks;
+  const bool crowded = !machine.is_gpu && machine.cores > 0 && ranks > machine.cores;
+  const Chooser chooser(machine.is_gpu ? choosing_geometry(geometry_) : geometry_, false,
+                        default_tuning(machine.is_gpu, crowded));
+  plan_ = choose(request_, chooser);
   blocks_ = machine.is_gpu ? gpu_blocks(request_, plan_, geometry_)
                            : host_blocks(request_, plan_, ranks, threads_of(machine, ranks), question.blocks);
   if (machine.is_gpu && ranks > question.folded_above) fold();
