@@ -9,6 +9,8 @@ namespace {
   throw Error(ErrorCode::invalid_argument, fmt::format("{} on rank {}: {}", name_of(request.collective), rank, what));
 }
 
+constexpr std::size_t kMost = std::size_t{1} << 47;  // elements, or bytes of a buffer: an address space
+
 struct Extent {
   const char* begin = nullptr;
   std::size_t bytes = 0;
@@ -37,7 +39,7 @@ void validate(const Request& request, int rank, int size) {
 
   const auto ranks = static_cast<std::size_t>(size);
   const std::size_t width = size_of(request.type);
-  if (request.count > (std::size_t{1} << 47) / width / ranks)
+  if (request.count > kMost || request.count * width * ranks > kMost)
     reject(request, rank,
            fmt::format("{} elements are more than an address space; is the count right?", request.count));
   const bool has_in = request.has_in(rank), has_out = request.has_out(rank);

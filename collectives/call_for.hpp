@@ -16,4 +16,7 @@ struct Caller {
 /// The call of `request` by `plan` on `blocks` blocks. Its number is left 0.
 Call call_for(const Request& request, const Plan& plan, int blocks, const Caller& caller);
 
+/// The buffers of `request`, and where they stand, in a call of the same kind.
+void set_buffers(Call& call, const Request& request, Kernel kernel, const Caller& caller);
+
 }  // namespace tutti

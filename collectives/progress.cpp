@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <mutex>
 
 namespace tutti {
 namespace {
@@ -17,17 +18,18 @@ bool all_done(std::span<const std::shared_ptr<Launch>> batch) {
 
 }  // namespace
 
-/// The right to drive: announced first, so that the worker lets go.
+/// The right to drive. Who does not have it at once says so, so that the worker lets go.
 class Progress::Driving {
  public:
   explicit Driving(Progress& progress) : progress_(progress) {
+    if (progress_.lock_.try_lock()) return;
     progress_.waiters_.fetch_add(1, std::memory_order_relaxed);
-    progress_.mutex_.lock();
+    progress_.lock_.lock();
+    progress_.waiters_.fetch_sub(1, std::memory_order_relaxed);
   }
   ~Driving() {
-    progress_.waiters_.fetch_sub(1, std::memory_order_relaxed);
     const bool hand_over = progress_.pending_ > 0;
-    progress_.mutex_.unlock();
+    progress_.lock_.unlock();
     if (hand_over) progress_.wake_.notify_one();
   }
 
@@ -40,7 +42,7 @@ Progress::Progress(int spins, int threads, std::chrono::nanoseconds timeout)
 
 Progress::~Progress() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(lock_);
     stop_ = true;
   }
   wake_.notify_one();
@@ -48,12 +50,12 @@ Progress::~Progress() {
 }
 
 void Progress::add(Launches* launches) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   all_.push_back(launches);
 }
 
 void Progress::remove(Launches* launches) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   std::erase(all_, launches);
 }
 
@@ -61,9 +63,10 @@ void Progress::run(Launches& launches, Kernel kernel, const Call& call, int bloc
                    int chain) {
   const Driving driving(*this);
   if (pending_ == 0 && blocks == 1) {
-    announce(launches.team_, call);
-    HostBlock block(launches.team_, call, 0, 1, {.spins = spins_, .pause = yield_core, .timeout = timeout_}, stores);
+    HostBlock block(launches.team_, call, 0, 1,
+                    {.spins = spins_, .pause = yield_core, .timeout = timeout_, .announced = false}, stores);
     run_kernel(kernel, block, call);
+    block.announce_once();
     if (block.failure().kind == Failure::Kind::none) return;
     Launch launch;
     launch.kernel = kernel;
@@ -198,7 +201,7 @@ void Progress::drive_until_done(std::span<const std::shared_ptr<Launch>> batch) 
 void Progress::work() {
   constexpr auto kShortest = std::chrono::microseconds(20), kLongest = std::chrono::microseconds(500);
   auto nap = kShortest;
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(lock_);
   while (true) {
     wake_.wait(lock, [&] { return stop_ || (pending_ > 0 && waiters_.load(std::memory_order_relaxed) == 0); });
     if (stop_) return;

@@ -9,12 +9,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "collectives/crew.hpp"
+#include "collectives/driving_lock.hpp"
 #include "kernels/block_host.hpp"
 #include "kernels/fiber.hpp"
 #include "kernels/kernels.hpp"
@@ -90,10 +90,10 @@ class Progress {
   const int spins_;
   Crew crew_;
   const std::chrono::nanoseconds timeout_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::atomic<int> waiters_ = 0;
-  int pending_ = 0;  ///< launches queued or running
+  DrivingLock lock_;
+  std::condition_variable_any wake_;
+  std::atomic<int> waiters_ = 0;  ///< for the lock, to drive; the worker stands back
+  int pending_ = 0;               ///< launches queued or running
   std::vector<Launches*> all_;
   std::thread worker_;
   bool stop_ = false;

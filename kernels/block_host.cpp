@@ -66,6 +66,7 @@ Memory HostBlock::enter(const Call& call, Reach pushing, Reach pulling) {
   if (timed) say_how_far();
   if (agreement.memory() == Memory::staged) return Memory::staged;
   const Reach reach = agreement.granted();
+  if (reach == Reach::nothing) return agreement.memory();
 
   for (int peer = 0; peer < size(); ++peer) {
     const Entry& theirs = *entry(rank(), number, peer);

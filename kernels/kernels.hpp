@@ -1,5 +1,6 @@
 // The kernels by name, and the one place that maps the name to the function.
 #pragma once
+#include <array>
 #include <cassert>
 #include <type_traits>
 #include <utility>
@@ -149,13 +150,12 @@ TUTTI_KERNEL void run_kernel(B& block, const Call& call) {
 /// The same of a kernel that is known when the program runs.
 template <Block B>
 void run_kernel(Kernel kernel, B& block, const Call& call) {
-  const auto run_if = [&]<int k>(std::integral_constant<int, k>) {
-    if (static_cast<int>(kernel) != k) return false;
-    run_kernel<static_cast<Kernel>(k)>(block, call);
-    return true;
-  };
-  [&]<int... k>(std::integer_sequence<int, k...>) { (void)(run_if(std::integral_constant<int, k>{}) || ...); }
+  using Run = void (*)(B&, const Call&);
+  static constexpr auto runs = []<int... k>(std::integer_sequence<int, k...>) {
+    return std::array<Run, kKernels>{[](B& b, const Call& c) { run_kernel<static_cast<Kernel>(k)>(b, c); }...};
+  }
   (std::make_integer_sequence<int, kKernels>{});
+  runs[static_cast<std::size_t>(kernel)](block, call);
 }
 
 /// What `kernel` costs n ranks; `bytes` of call.count elements. `mapped`: all buffers are. `blocks`: of the call, for
