@@ -95,7 +95,7 @@ NativeBackend::NativeBackend(const detail::CommunicatorState& communicator, cons
   team_.layout =
       layout_of(host_geometry(ranks, std::max(options_.blocks, session_.threads), std::max(options_.blocks, 1)));
   chooser_ = Chooser(team_.layout.geometry, options_.deterministic, session_.tuning);
-  arena_ = allocate_host_segment(bootstrap, team_.layout.bytes);
+  arena_ = allocate_host_segment(bootstrap, team_.layout.bytes, Pages::when_touched);
   team_.arena = arena_->base(bootstrap.rank());
   team_.rank = bootstrap.rank();
   team_.segments = session_.segments.bases();

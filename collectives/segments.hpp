@@ -17,10 +17,17 @@ class SharedSegment {
   virtual std::size_t bytes(int rank) const = 0;
 };
 
-/// CPU memory: a memfd (fallback: shm_open 0600, unlinked at once) per rank, handed over by Bootstrap::share, its pages
-/// reserved up front and advised as huge pages; with threads, one anonymous mapping per rank for all of them.
-/// `bytes` may differ between ranks; 0 is legal. Collective. If one rank cannot have its memory, throws
-/// ErrorCode::system on all ranks, naming the rank, the bytes needed and what is free.
-std::shared_ptr<SharedSegment> allocate_host_segment(Bootstrap& bootstrap, std::size_t bytes);
+/// When a segment's pages are made.
+enum class Pages {
+  reserved,     ///< at once: no use of them can fail later
+  when_touched  ///< of memory of which most may never be needed, such as an arena's slots
+};
+
+/// CPU memory: a memfd (fallback: shm_open 0600, unlinked at once, its pages always reserved) per rank, handed over by
+/// Bootstrap::share, advised as huge pages; with threads, one anonymous mapping per rank for all of them. `bytes` may
+/// differ between ranks; 0 is legal. Collective. If one rank cannot have its memory, throws ErrorCode::system on all
+/// ranks, naming the rank, the bytes needed and what is free.
+std::shared_ptr<SharedSegment> allocate_host_segment(Bootstrap& bootstrap, std::size_t bytes,
+                                                     Pages pages = Pages::reserved);
 
 }  // namespace tutti

@@ -73,8 +73,8 @@ Descriptor nameless_file() {
   return Descriptor(fd);
 }
 
-/// This rank's share in a file whose pages are all there. Leaves `file` and `share` empty if `bytes` is 0.
-std::string reserve(std::size_t bytes, Descriptor& file, Mapping& share) {
+/// This rank's share in a file. Leaves `file` and `share` empty if `bytes` is 0.
+std::string make_share(std::size_t bytes, Pages pages, Descriptor& file, Mapping& share) {
   if (bytes == 0) return {};
   const auto refused = [&](const char* call, int error) {
     return fmt::format("cannot reserve {} of shared memory: {}: {} ({} of memory and {} of /dev/shm are free)",
@@ -87,6 +87,10 @@ std::string reserve(std::size_t bytes, Descriptor& file, Mapping& share) {
   if (::ftruncate(file.get(), length) != 0) return refused("ftruncate", errno);
   share = Mapping(bytes, file.get());
   if (share.base() == nullptr) return refused("mmap", errno);
+  // Nobody can take the pages away under a peer any more. A shm_open file cannot be sealed; ours is never shrunk. Its
+  // file system may be full before memory is, and whoever touches a page then is killed.
+  const bool sealed = ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+  if (sealed && pages == Pages::when_touched) return {};
   // Pages made through the advised mapping may be huge, those made by fallocate alone may not. If there is a lack,
   // fallocate says so, so this result does not matter.
   share.populate();
@@ -98,16 +102,15 @@ std::string reserve(std::size_t bytes, Descriptor& file, Mapping& share) {
     if (error != 0) return refused("posix_fallocate", error);
     at += step;
   }
-  // Nobody can take the pages away under a peer any more. A shm_open file cannot be sealed; ours is never shrunk.
-  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   return {};
 }
 
-std::shared_ptr<SharedSegment> among_processes(Bootstrap& bootstrap, const std::vector<std::size_t>& wanted) {
+std::shared_ptr<SharedSegment> among_processes(Bootstrap& bootstrap, const std::vector<std::size_t>& wanted,
+                                               Pages pages) {
   const auto rank = static_cast<std::size_t>(bootstrap.rank());
   Descriptor file;
   Mapping share;
-  agree(bootstrap, ErrorCode::system, reserve(wanted[rank], file, share));
+  agree(bootstrap, ErrorCode::system, make_share(wanted[rank], pages, file, share));
   std::vector<Descriptor> files = bootstrap.share(file.get());
   std::vector<std::shared_ptr<const Mapping>> shares(wanted.size());
   std::string trouble;
@@ -133,11 +136,12 @@ std::shared_ptr<SharedSegment> among_processes(Bootstrap& bootstrap, const std::
   return std::make_shared<HostSegment>(std::move(shares));
 }
 
-std::shared_ptr<SharedSegment> among_threads(Bootstrap& bootstrap, const std::vector<std::size_t>& wanted) {
+std::shared_ptr<SharedSegment> among_threads(Bootstrap& bootstrap, const std::vector<std::size_t>& wanted,
+                                             Pages pages) {
   const std::size_t bytes = wanted[static_cast<std::size_t>(bootstrap.rank())];
   Mapping share(bytes, -1);
   std::string trouble;
-  if (bytes > 0 && (share.base() == nullptr || !share.populate())) {
+  if (bytes > 0 && (share.base() == nullptr || (pages == Pages::reserved && !share.populate()))) {
     trouble = fmt::format("cannot reserve {}: {} ({} are free)", in_words(bytes), std::strerror(errno),
                           in_words(free_memory()));
   }
@@ -154,12 +158,12 @@ std::shared_ptr<SharedSegment> among_threads(Bootstrap& bootstrap, const std::ve
 
 }  // namespace
 
-std::shared_ptr<SharedSegment> allocate_host_segment(Bootstrap& bootstrap, std::size_t bytes) {
+std::shared_ptr<SharedSegment> allocate_host_segment(Bootstrap& bootstrap, std::size_t bytes, Pages pages) {
   const bool threads = bootstrap.shares_memory();
   if (!threads) require_one_host(bootstrap.all_gather(identify_this_process()));
   const std::vector<std::size_t> wanted = bootstrap.all_gather(bytes);
   require_free_memory(wanted, bootstrap.all_gather(bytes == 0 ? SIZE_MAX : free_memory()));
-  return threads ? among_threads(bootstrap, wanted) : among_processes(bootstrap, wanted);
+  return threads ? among_threads(bootstrap, wanted, pages) : among_processes(bootstrap, wanted, pages);
 }
 
 }  // namespace tutti

@@ -28,7 +28,7 @@ CUDA_NAME = re.compile(
 # What both compilers read is marked by two macros, and they have a home each.
 BOTH_NAME = re.compile(r"\b(__CUDACC__|__CUDA_ARCH__|__host__|__device__)\b")
 BOTH_HOMES = ("kernels/types.hpp", "kernels/views.hpp", "kernels/half.hpp")
-MPI_FILE = re.compile(r"^collectives/([^/]+/)*[^/]*mpi[^/]*$|^bench/peers/library_mpi\.cpp$|^tests/")
+MPI_FILE = re.compile(r"^collectives/([^/]+/)*[^/]*mpi[^/]*$|^bench/(peers/library_|startup/)mpi\.cpp$|^tests/")
 MPI_NAME = re.compile(r"\b(MPI_\w+|OMPI_\w+)\b|#\s*include\s*[<\"]mpi\.h")
 # An empty text is no instruction but a barrier for the compiler, which host code may need.
 ASM_NAME = re.compile(r"\b(asm|__asm__|__asm)\b(?!\s*(volatile|__volatile__)?\s*\(\s*\"\"\s*[:)])")

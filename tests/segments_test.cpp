@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "collectives/error.hpp"
 #include "collectives/free_memory.hpp"
@@ -21,6 +24,8 @@ namespace tutti {
 namespace {
 
 using test::run_job;
+
+bool memfd_is_forbidden = false;
 
 constexpr std::size_t kAbsurd = std::size_t{1} << 60;
 
@@ -75,6 +80,36 @@ TEST_P(Segments, LiveUntilTheLastRankLetsGo) {
     if (job.rank() != last) segment.reset();
     job.barrier();
     if (job.rank() == last) check_letters(job, *segment, 0);
+  });
+}
+
+/// How many of the pages of a share of `bytes` are there.
+std::size_t pages_of(char* base, std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> present((bytes + page - 1) / page);
+  EXPECT_EQ(::mincore(base, bytes, present.data()), 0);
+  return static_cast<std::size_t>(
+      std::count_if(present.begin(), present.end(), [](unsigned char state) { return state & 1; }));
+}
+
+TEST_P(Segments, HaveTheirPagesAtOnceOrWhenTouched) {
+  run_job(GetParam(), [](Bootstrap& job) {
+    constexpr std::size_t kBytes = 16 << 20;
+    const std::size_t all = kBytes / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const auto reserved = allocate_host_segment(job, kBytes);
+    EXPECT_EQ(pages_of(reserved->base(job.rank()), kBytes), all) << "rank " << job.rank();
+    const auto touched = allocate_host_segment(job, kBytes, Pages::when_touched);
+    char* const base = touched->base(job.rank());
+    if (!memfd_is_forbidden || job.shares_memory()) {
+      EXPECT_EQ(pages_of(base, kBytes), 0u) << "rank " << job.rank();
+      base[kBytes / 2] = 1;
+      const std::size_t some = pages_of(base, kBytes);  // more than one if pages are huge
+      EXPECT_GT(some, 0u) << "rank " << job.rank();
+      EXPECT_LT(some, all) << "rank " << job.rank();
+    } else {
+      EXPECT_EQ(pages_of(base, kBytes), all) << "rank " << job.rank();
+    }
+    job.barrier();
   });
 }
 
@@ -236,6 +271,7 @@ void forbid_memfd() {
     std::perror("seccomp");
     std::exit(77);  // ctest: skipped
   }
+  memfd_is_forbidden = true;
 }
 
 }  // namespace
