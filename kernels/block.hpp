@@ -19,6 +19,7 @@ enum class Memory {
   staged,       ///< some buffer that matters is not mapped: go through slots
   peer_mapped,  ///< in_of / out_of are valid
   pulled,       ///< the same for another Reach: every rank would rather read its peers' memory than write it
+  multicast,    ///< the same, and the switch reaches the buffers of all ranks at once
 };
 
 /// Which buffers of the peers a kernel wants to reach directly.
@@ -31,16 +32,20 @@ enum class Reach {
   root_in,      ///< reads the root's `in` (the root is call.peer)
   root_out,     ///< writes the root's `out`
   in_root_out,  ///< reads every rank's `in`, writes the root's `out`
+  // The same as in, out and both, through the switch if it reaches them.
+  multicast_in,
+  multicast_out,
+  multicast_both,
 };
 
 /// Whether a kernel reads `in` of `rank`, and writes its `out`.
 TUTTI_HD bool reads_in(Reach reach, int rank, int root) {
   return reach == Reach::in || reach == Reach::stable_in || reach == Reach::both || reach == Reach::in_root_out ||
-         (reach == Reach::root_in && rank == root);
+         reach == Reach::multicast_in || reach == Reach::multicast_both || (reach == Reach::root_in && rank == root);
 }
 TUTTI_HD bool writes_out(Reach reach, int rank, int root) {
-  return reach == Reach::out || reach == Reach::both ||
-         ((reach == Reach::root_out || reach == Reach::in_root_out) && rank == root);
+  return reach == Reach::out || reach == Reach::both || reach == Reach::multicast_out ||
+         reach == Reach::multicast_both || ((reach == Reach::root_out || reach == Reach::in_root_out) && rank == root);
 }
 
 /// Whether the buffers of `rank` allow what `reach` asks for.
@@ -51,18 +56,35 @@ TUTTI_HD bool reachable(Reach reach, Place in, Place out, int rank, int root) {
   return reach != Reach::stable_in || in.bits != out.bits;
 }
 
+/// Whether `reach` asks for the switch.
+TUTTI_HD bool asks_multicast(Reach reach) { return reach >= Reach::multicast_in; }
+
+/// Whether the switch reaches all that `reach` asks for of this rank and of one whose buffers stand at `in` and `out`.
+TUTTI_HD bool multicast_reachable(Reach reach, const Call& call, Place in, Place out) {
+  if (!asks_multicast(reach)) return false;
+  const bool reads = reach != Reach::multicast_out, writes = reach != Reach::multicast_in;
+  if (reads && (!call.in_multicast || in.bits != call.in_place.bits)) return false;
+  return !writes || (call.out_multicast && out.bits == call.out_place.bits);
+}
+
 /// What `enter` is asked for, and what it found on the ranks looked at so far.
 struct Agreement {
   Reach pushing, pulling;
   bool pushes = true;
   bool pulls = true;
+  bool multicasts = true;
 
   TUTTI_HD Agreement(Reach reach, Reach instead) : pushing(reach), pulling(instead) {}
-  TUTTI_HD void look(Place in, Place out, bool would_pull, int rank, int root) {
-    pushes &= reachable(pushing, in, out, rank, root);
-    pulls &= would_pull && reachable(pulling, in, out, rank, root);
+  /// `call`: this rank's; `in`, `out` and `would_pull`: what `rank` said of its own.
+  TUTTI_HD void look(const Call& call, Place in, Place out, bool would_pull, int rank) {
+    pushes &= reachable(pushing, in, out, rank, call.peer);
+    pulls &= would_pull && reachable(pulling, in, out, rank, call.peer);
+    multicasts &= multicast_reachable(pushing, call, in, out);
   }
-  TUTTI_HD Memory memory() const { return pulls ? Memory::pulled : pushes ? Memory::peer_mapped : Memory::staged; }
+  TUTTI_HD Memory memory() const {
+    if (pulls) return Memory::pulled;
+    return !pushes ? Memory::staged : multicasts ? Memory::multicast : Memory::peer_mapped;
+  }
   TUTTI_HD Reach granted() const { return pulls ? pulling : pushing; }
 };
 
@@ -75,12 +97,16 @@ struct Offer {
 // clang-format off
 template <class B>
 concept Block = std::derived_from<B, Connections> &&
-    requires(B block, const Call& call, View view, const char* src, char* out, std::size_t n, Flags flags, Count k,
+    requires(B block, const Call& call, View view, Multicast multicast, const char* src, char* out, std::size_t n, Flags flags, Count k,
              const Reduction& reduction, Entry* slot, bool pulled, Region region, std::size_t stride, int to, int from) {
   // Copies `bytes` from src to every place of the view, in one pass. A place equals src or is disjoint from it.
   block.copy(view, src, n);
   // Place[i] = reduction over view's sources [i], in their order, i < n elements. A place equals a source or is disjoint.
   block.reduce(view, view, n, reduction);
+  // The same through the switch, in whole units of 16 bytes, of what multicasts() says it can reduce.
+  block.copy(multicast, src, n);
+  block.reduce(multicast, multicast, n, reduction);
+  block.reduce(view, multicast, n, reduction);
 
   // Publishes this rank's call and buffers to every peer, waits for theirs, compares, and resolves what Reach asks for:
   // the second one, if all ranks would rather pull and all its buffers are mapped; else the first.

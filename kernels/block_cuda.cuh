@@ -12,6 +12,8 @@
 //            it publishes the line, not what other threads did before, so `enter` must be a kernel's first word.
 //   packets  relaxed on both sides: data and tag are one word, so a tag seen is data seen, and nothing else is ordered.
 //            That a half may be used again rests on the ends of kernels: see packets_cuda.cuh. Wiping is strong too.
+//   switch   multimem accesses are relaxed; flags order them as they order payload, and a fence between the two proxies
+//            stands at both ends of a word that makes them.
 //   boards   relaxed on both sides. `failed` ends waits; the rest only makes messages better.
 // Calls of a communicator are one after the other, also on different streams: each waits for the event behind the one
 // before (cudaStreamWaitEvent). All accesses of a kernel come before all of the next, which is how bases, uses, tables
@@ -19,6 +21,7 @@
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/failure_cuda.hpp"
+#include "kernels/multicast_cuda.cuh"
 #include "kernels/packets_cuda.cuh"
 
 namespace tutti {
@@ -40,6 +43,20 @@ class CudaBlock : public Connections {
   }
   TUTTI_KERNEL void reduce(View to, View from, std::size_t n, Reduction reduction) {
     if (!failed_ && n != 0) device::reduce(to, from, n, reduction);
+  }
+
+  TUTTI_KERNEL void copy(Multicast to, const void* from, std::size_t bytes) {
+    if (!failed_) device::copy_by_switch(to.address, static_cast<const char*>(from), bytes);
+  }
+  TUTTI_KERNEL void reduce(Multicast to, Multicast from, std::size_t n, Reduction reduction) {
+    if (!failed_)
+      device::reduce_by_switch(from.address, n * size_of(reduction.type), reduction,
+                               [&](std::size_t at, auto unit) { device::store_to_switch(to.address + at, unit); });
+  }
+  TUTTI_KERNEL void reduce(View to, Multicast from, std::size_t n, Reduction reduction) {
+    if (!failed_)
+      device::reduce_by_switch(from.address, n * size_of(reduction.type), reduction,
+                               [&](std::size_t at, auto unit) { device::store_unit(to.first + at, unit); });
   }
 
   TUTTI_KERNEL void signal(Flags to, Count count) {
@@ -86,7 +103,7 @@ class CudaBlock : public Connections {
       write(there, call, call.in_place);
       ptx::store_release_sys(&there->count, number);  // pairs with the acquire in the peer's await
     });
-    bool given_up = false, mapped = true;
+    bool given_up = false, mapped = true, multicast = true;
     if (const int peer = lane(); peer < size()) {
       Place in = call.in_place, out = call.out_place;
       if (peer != rank()) {
@@ -96,6 +113,7 @@ class CudaBlock : public Connections {
         if (!given_up) in.bits = ptx::load_8(&here->in), out.bits = ptx::load_8(&here->out);
       }
       mapped = reachable(reach, in, out, peer, call.peer);
+      multicast = multicast_reachable(reach, call, in, out);
       if (!given_up) given_up = !fill_tables(call, reach, in, out, peer);
     }
     failed_ = __syncthreads_or(given_up);
@@ -105,6 +123,7 @@ class CudaBlock : public Connections {
       ++received_base({Purpose::enter, peer});
     });
     // Every rank sees the same entries, so all come to the same verdict.
+    if (asks_multicast(reach) && __syncthreads_and(mapped && multicast)) return Memory::multicast;
     return __syncthreads_and(mapped) ? Memory::peer_mapped : Memory::staged;
   }
 

@@ -61,7 +61,7 @@ Memory HostBlock::enter(const Call& call, Reach pushing, Reach pulling) {
       out = theirs.out;
       would_pull = theirs.pulls != 0;
     }
-    agreement.look(in, out, would_pull, peer, call.peer);
+    agreement.look(call, in, out, would_pull, peer);
   }
   if (timed) say_how_far();
   if (agreement.memory() == Memory::staged) return Memory::staged;
@@ -79,7 +79,7 @@ Memory HostBlock::enter(const Call& call, Reach pushing, Reach pulling) {
     }
     in_table()[peer] = in;
     out_table()[peer] = out;
-    writes_peers_ |= peer != rank() && writes && agreement.memory() == Memory::peer_mapped;
+    writes_peers_ |= peer != rank() && writes && agreement.memory() != Memory::pulled;
   }
   return agreement.memory();
 }

@@ -113,11 +113,26 @@ bool ModelBlock::apart(const char* to, const char* from, std::size_t bytes) {
   return false;
 }
 
+/// The same of every place; the switch moves the bytes once for all of them.
+bool ModelBlock::touch_payloads(View places, std::size_t bytes, bool write, bool by_switch) {
+  bool right = true;
+  for (int i = 0; i < places.count; ++i)
+    right &= by_switch ? touch(places.at(i), bytes, write) : touch_payload(places.at(i), bytes, write);
+  if (by_switch) model_.move_by_switch(me_, bytes, write);
+  return right;
+}
+
 void ModelBlock::copy(View to, const void* from, std::size_t bytes, Source at) {
-  if (!begin(Word::copy, at) || bytes == 0) return;
-  const char* const source = static_cast<const char*>(from);
+  if (begin(Word::copy, at) && bytes != 0) copy_now(to, static_cast<const char*>(from), bytes, {});
+}
+void ModelBlock::copy(Multicast to, const void* from, std::size_t bytes, Source at) {
+  if (begin(Word::copy, at) && bytes != 0) copy_now(to, static_cast<const char*>(from), bytes, {.switch_out = true});
+}
+
+void ModelBlock::copy_now(View to, const char* source, std::size_t bytes, Through through) {
   bool right = touch_payload(source, bytes, false);
-  for (int i = 0; i < to.count; ++i) right &= touch_payload(to.at(i), bytes, true) && apart(to.at(i), source, bytes);
+  right &= touch_payloads(to, bytes, true, through.switch_out);
+  for (int i = 0; i < to.count; ++i) right &= apart(to.at(i), source, bytes);
   if (!right) return;
   if (to.count == 1) {
     std::memmove(to.at(0), source, bytes);
@@ -128,18 +143,23 @@ void ModelBlock::copy(View to, const void* from, std::size_t bytes, Source at) {
 }
 
 void ModelBlock::reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at) {
-  if (!begin(Word::reduce, at) || n == 0) return;
+  if (begin(Word::reduce, at) && n != 0) reduce_now(to, from, n, reduction, {});
+}
+void ModelBlock::reduce(Multicast to, Multicast from, std::size_t n, const Reduction& reduction, Source at) {
+  if (begin(Word::reduce, at) && n != 0) reduce_now(to, from, n, reduction, {.switch_in = true, .switch_out = true});
+}
+void ModelBlock::reduce(View to, Multicast from, std::size_t n, const Reduction& reduction, Source at) {
+  if (begin(Word::reduce, at) && n != 0) reduce_now(to, from, n, reduction, {.switch_in = true});
+}
+
+void ModelBlock::reduce_now(View to, View from, std::size_t n, const Reduction& reduction, Through through) {
   const std::size_t bytes = n * size_of(reduction.type);
-  bool right = true;
   sources_.clear();
-  for (int s = 0; s < from.count; ++s) {
-    sources_.push_back(from.at(s));
-    right &= touch_payload(from.at(s), bytes, false);
-  }
-  for (int i = 0; i < to.count; ++i) {
-    right &= touch_payload(to.at(i), bytes, true);
+  for (int s = 0; s < from.count; ++s) sources_.push_back(from.at(s));
+  bool right = touch_payloads(from, bytes, false, through.switch_in);
+  right &= touch_payloads(to, bytes, true, through.switch_out);
+  for (int i = 0; i < to.count; ++i)
     for (const char* source : sources_) right &= apart(to.at(i), source, bytes);
-  }
   if (!right) return;
   reduce_sources(n, reduction);
   store(to);

@@ -20,6 +20,9 @@ class ModelBlock : public Connections {
   // Each word knows where in its kernel it stands.
   void copy(View to, const void* from, std::size_t bytes, Source at = Source::current());
   void reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at = Source::current());
+  void copy(Multicast to, const void* from, std::size_t bytes, Source at = Source::current());
+  void reduce(Multicast to, Multicast from, std::size_t n, const Reduction& reduction, Source at = Source::current());
+  void reduce(View to, Multicast from, std::size_t n, const Reduction& reduction, Source at = Source::current());
   Memory enter(const Call& call, Reach pushing, Source at = Source::current());
   Memory enter(const Call& call, Reach pushing, Reach pulling, Source at = Source::current());
   void leave(Source at = Source::current());
@@ -60,7 +63,15 @@ class ModelBlock : public Connections {
   template <class F>
   void for_each(int peer, F f);
   bool touch(const void* at, std::size_t bytes, bool write, bool remember = true);
+  /// Through whom the word that runs reaches the places it reads, and those it writes.
+  struct Through {
+    bool switch_in = false;
+    bool switch_out = false;
+  };
+  void copy_now(View to, const char* from, std::size_t bytes, Through through);
+  void reduce_now(View to, View from, std::size_t n, const Reduction& reduction, Through through);
   bool touch_payload(const void* at, std::size_t bytes, bool write);
+  bool touch_payloads(View places, std::size_t bytes, bool write, bool by_switch);
   void reduce_sources(std::size_t n, const Reduction& reduction);
   void store(View to);
   bool apart(const char* to, const char* from, std::size_t bytes);

@@ -39,7 +39,7 @@ Memory ModelBlock::enter(const Call& call, Reach pushing, Reach pulling, Source 
   });
 
   Agreement agreement(pushing, pulling);
-  agreement.look(call.in_place, call.out_place, call.pulls, rank(), call.peer);
+  agreement.look(call, call.in_place, call.out_place, call.pulls, rank());
   // As they were when they were compared: a peer that a broken kernel lets run ahead writes them again.
   std::vector<Entry> entries(static_cast<std::size_t>(size()));
   for_each(kAll, [&](int peer) {
@@ -48,7 +48,7 @@ Memory ModelBlock::enter(const Call& call, Reach pushing, Reach pulling, Source 
     model_.access(me_, header(theirs), sizeof(Entry) - kTag, model::Model::Access::read);
     if (theirs.count != number || theirs.description != call.description || theirs.elements != call.count)
       return fail("rank " + std::to_string(peer) + " has entered another call");
-    agreement.look(theirs.in, theirs.out, theirs.pulls != 0, peer, call.peer);
+    agreement.look(call, theirs.in, theirs.out, theirs.pulls != 0, peer);
     entries[static_cast<std::size_t>(peer)] = theirs;
   });
   if (failed_) return Memory::failed;

@@ -54,21 +54,34 @@ void TimedBlock::fail(const char* what, int peer) const {
 timed::Part TimedBlock::part(const void* at, std::size_t bytes) const {
   const int owner = sim_.places.owner(at);
   if (owner < 0) throw std::logic_error(sim_.text_of(me_) + " touches memory that is none of this world's");
-  return {at, owner, sim_.places.in_arena(at), static_cast<double>(bytes)};
+  return {.at = at, .owner = owner, .slot = sim_.places.in_arena(at), .bytes = static_cast<double>(bytes)};
 }
 
-void TimedBlock::move(Word word, View to, View from, std::size_t bytes, Source at) {
+void TimedBlock::move(Word word, View to, View from, std::size_t bytes, Through through, Source at) {
   sim_.scheduler.take_turn(me_);
   sim_.from.clear();
   sim_.to.clear();
+  const auto payload = static_cast<double>(bytes);
   for (int i = 0; i < from.count; ++i) {
     sim_.from.push_back(part(from.at(i), bytes));
-    if (const int owner = sim_.from.back().owner; owner != rank()) account_.received(owner, static_cast<double>(bytes));
+    sim_.from.back().by_switch = through.switch_in;
+    const int owner = sim_.from.back().owner;
+    if (through.switch_in)
+      sim_.traffic.into_switch(owner, payload);
+    else if (owner != rank())
+      account_.received(owner, payload);
   }
   for (int i = 0; i < to.count; ++i) {
     sim_.to.push_back(part(to.at(i), bytes));
-    if (const int owner = sim_.to.back().owner; owner != rank()) account_.sent(owner, static_cast<double>(bytes), 0);
+    sim_.to.back().by_switch = through.switch_out;
+    const int owner = sim_.to.back().owner;
+    if (through.switch_out)
+      sim_.traffic.out_of_switch(owner, payload);
+    else if (owner != rank())
+      account_.sent(owner, payload, 0);
   }
+  if (through.switch_in) sim_.traffic.out_of_switch(rank(), payload);
+  if (through.switch_out) sim_.traffic.into_switch(rank(), payload);
   const double begin = me_.clock;
   const timed::Moved moved = sim_.costs->move(mover_, begin, sim_.from, sim_.to);
   me_.clock = moved.end;
@@ -80,16 +93,29 @@ void TimedBlock::move(Word word, View to, View from, std::size_t bytes, Source a
   for (int i = 0; i < to.count; ++i) event->to.push_back(place(to.at(i), true));
 }
 
-void TimedBlock::copy(View to, const void* from, std::size_t bytes, Source at) {
+void TimedBlock::copy(View to, const void* from, std::size_t bytes, Source at) { copy_now(to, from, bytes, {}, at); }
+void TimedBlock::copy(Multicast to, const void* from, std::size_t bytes, Source at) {
+  copy_now(to, from, bytes, {.switch_out = true}, at);
+}
+void TimedBlock::copy_now(View to, const void* from, std::size_t bytes, Through through, Source at) {
   if (bytes == 0) return;
-  move(Word::copy, to, one(from), bytes, at);
+  move(Word::copy, to, one(from), bytes, through, at);
   if (sim_.backing == timed::Backing::none) return;
   for (int i = 0; i < to.count; ++i) std::memmove(to.at(i), from, bytes);
 }
 
 void TimedBlock::reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at) {
+  reduce_now(to, from, n, reduction, {}, at);
+}
+void TimedBlock::reduce(Multicast to, Multicast from, std::size_t n, const Reduction& reduction, Source at) {
+  reduce_now(to, from, n, reduction, {.switch_in = true, .switch_out = true}, at);
+}
+void TimedBlock::reduce(View to, Multicast from, std::size_t n, const Reduction& reduction, Source at) {
+  reduce_now(to, from, n, reduction, {.switch_in = true}, at);
+}
+void TimedBlock::reduce_now(View to, View from, std::size_t n, const Reduction& reduction, Through through, Source at) {
   if (n == 0) return;
-  move(Word::reduce, to, from, n * size_of(reduction.type), at);
+  move(Word::reduce, to, from, n * size_of(reduction.type), through, at);
   if (sim_.backing == timed::Backing::none) return;
   std::vector<char*> places;
   std::vector<const char*> sources;
@@ -244,7 +270,7 @@ Memory TimedBlock::enter(const Call& call, Reach pushing, Reach pulling, Source 
     entered.agreement.emplace(pushing, pulling);
     for (int peer = 0; peer < size(); ++peer) {
       const auto p = static_cast<std::size_t>(peer);
-      entered.agreement->look(entered.in[p], entered.out[p], entered.pulls[p] != 0, peer, call.peer);
+      entered.agreement->look(call, entered.in[p], entered.out[p], entered.pulls[p] != 0, peer);
     }
   }
   return resolve_tables(call, *entered.agreement, entered);

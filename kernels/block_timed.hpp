@@ -22,6 +22,9 @@ class TimedBlock : public Connections {
   // Each word knows where in its kernel it stands.
   void copy(View to, const void* from, std::size_t bytes, Source at = Source::current());
   void reduce(View to, View from, std::size_t n, const Reduction& reduction, Source at = Source::current());
+  void copy(Multicast to, const void* from, std::size_t bytes, Source at = Source::current());
+  void reduce(Multicast to, Multicast from, std::size_t n, const Reduction& reduction, Source at = Source::current());
+  void reduce(View to, Multicast from, std::size_t n, const Reduction& reduction, Source at = Source::current());
   Memory enter(const Call& call, Reach pushing, Source at = Source::current());
   Memory enter(const Call& call, Reach pushing, Reach pulling, Source at = Source::current());
   void leave(Source at = Source::current());
@@ -59,8 +62,15 @@ class TimedBlock : public Connections {
   static void add_up(const std::vector<char*>& to, const std::vector<const char*>& from, std::size_t n,
                      const Reduction& reduction);
   timed::Part part(const void* at, std::size_t bytes) const;
+  /// Through whom a word reaches the places it reads, and those it writes.
+  struct Through {
+    bool switch_in = false;
+    bool switch_out = false;
+  };
   /// Moves what stands in sim_.from and sim_.to, as the views say.
-  void move(model::Word word, View to, View from, std::size_t bytes, Source at);
+  void move(model::Word word, View to, View from, std::size_t bytes, Through through, Source at);
+  void copy_now(View to, const void* from, std::size_t bytes, Through through, Source at);
+  void reduce_now(View to, View from, std::size_t n, const Reduction& reduction, Through through, Source at);
   double signal_stored();
   void exchange(model::Word word, const Call* call, Source at);
   Memory resolve_tables(const Call& call, const Agreement& agreement, timed::Exchange& entered);

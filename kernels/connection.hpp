@@ -221,6 +221,10 @@ struct Call {
   std::uint64_t number = 0;
   Place in_place;
   Place out_place;
+  /// GPU: where the switch reaches this buffer of all ranks at once, if it stands at the same place on each, a multiple
+  /// of 16; null: nowhere. The same on all ranks whose places are the same.
+  char* in_multicast = nullptr;
+  char* out_multicast = nullptr;
   /// CPU: this rank would rather read its peers' memory than write it. Ranks may differ; they do what all would.
   bool pulls = false;
 
@@ -345,6 +349,13 @@ class Connections {
   TUTTI_HD char* out_of(int peer) const { return out_table()[peer]; }
   TUTTI_HD View all_in(std::size_t offset) const { return per_rank(in_table(), size(), offset); }
   TUTTI_HD View all_out(std::size_t offset) const { return per_rank(out_table(), size(), offset); }
+  /// The same for the switch, after an `enter` that returned multicast.
+  TUTTI_HD Multicast multicast_in(const Call& call, std::size_t offset) const {
+    return {all_in(offset), call.in_multicast + offset};
+  }
+  TUTTI_HD Multicast multicast_out(const Call& call, std::size_t offset) const {
+    return {all_out(offset), call.out_multicast + offset};
+  }
 
  protected:
   TUTTI_HD char* arena(int rank) const { return arenas()[rank]; }

@@ -52,12 +52,11 @@ TUTTI_KERNEL void reduce_all_in(B& block, const Call& call) {
   }
 }
 
+/// Behind an `enter` for both.
 template <Block B>
-TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
+TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call, Memory memory) {
   const std::size_t width = call.element();
   const int n = block.size(), me = block.rank();
-  // With more ranks, all of everyone's input is more than even slow stores to the peers cost.
-  const Memory memory = block.enter(call, Reach::both, n <= 3 ? Reach::stable_in : Reach::nothing);
   if (memory == Memory::peer_mapped) {
     const Range mine = Chunks(block, call, true, block.slot_bytes()).band(me);
     const std::size_t at = mine.begin * width;
@@ -111,6 +110,13 @@ TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
 }
 
 template <Block B>
+TUTTI_KERNEL void two_shot_all_reduce(B& block, const Call& call) {
+  // With more ranks, all of everyone's input is more than even slow stores to the peers cost.
+  two_shot_all_reduce(block, call,
+                      block.enter(call, Reach::both, block.size() <= 3 ? Reach::stable_in : Reach::nothing));
+}
+
+template <Block B>
 TUTTI_KERNEL void one_shot_all_reduce(B& block, const Call& call) {
   const std::size_t width = call.element();
   const int me = block.rank();
@@ -143,11 +149,12 @@ TUTTI_KERNEL void one_shot_all_reduce(B& block, const Call& call) {
   advance_outbox(block, rounds, true);
 }
 
+/// Behind an `enter` for in.
 template <Block B>
-TUTTI_KERNEL void direct_reduce_scatter(B& block, const Call& call) {
+TUTTI_KERNEL void direct_reduce_scatter(B& block, const Call& call, Memory memory) {
   const std::size_t width = call.element();
   const int n = block.size(), me = block.rank();
-  if (block.enter(call, Reach::in) == Memory::peer_mapped) {
+  if (memory == Memory::peer_mapped) {
     const Chunks chunks(block, call, false, block.slot_bytes());
     const Range mine = chunks.band(me);
     const std::size_t at = (mine.begin - chunks.chunk_of(me).begin) * width;
@@ -178,14 +185,19 @@ TUTTI_KERNEL void direct_reduce_scatter(B& block, const Call& call) {
 }
 
 template <Block B>
-TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
+TUTTI_KERNEL void direct_reduce_scatter(B& block, const Call& call) {
+  direct_reduce_scatter(block, call, block.enter(call, Reach::in));
+}
+
+/// Behind an `enter` for out.
+template <Block B>
+TUTTI_KERNEL void direct_all_gather(B& block, const Call& call, Memory memory) {
   const std::size_t width = call.element();
   const int n = block.size(), me = block.rank();
   const Range band = band_of(block, call, call.count);
   const auto out_at = [&](int r, std::size_t element) {
     return call.out + (static_cast<std::size_t>(r) * call.count + element) * width;
   };
-  const Memory memory = block.enter(call, Reach::out, Reach::in);
   if (memory == Memory::peer_mapped) {
     block.copy(block.all_out(static_cast<std::size_t>(out_at(me, band.begin) - call.out)), call.in + band.begin * width,
                band.size() * width);
@@ -218,6 +230,11 @@ TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
     }
   }
   advance_outbox(block, rounds, false);
+}
+
+template <Block B>
+TUTTI_KERNEL void direct_all_gather(B& block, const Call& call) {
+  direct_all_gather(block, call, block.enter(call, Reach::out, Reach::in));
 }
 
 inline Cost two_shot_all_reduce_cost(int n, double bytes, bool mapped) {

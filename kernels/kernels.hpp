@@ -12,6 +12,7 @@
 #include "kernels/direct.hpp"
 #include "kernels/doubling.hpp"
 #include "kernels/gather.hpp"
+#include "kernels/multicast.hpp"
 #include "kernels/p2p.hpp"
 #include "kernels/packets.hpp"
 #include "kernels/reduce.hpp"
@@ -56,8 +57,11 @@ enum class Kernel : std::uint8_t {
   recv,
   barrier,
   dissemination_barrier,
+  multicast_all_reduce,
+  multicast_reduce_scatter,
+  multicast_all_gather,
 };
-inline constexpr int kKernels = 35;
+inline constexpr int kKernels = 38;
 
 constexpr const char* name_of(Kernel kernel) {
   constexpr const char* names[kKernels] = {"ring_all_reduce",
@@ -94,12 +98,20 @@ constexpr const char* name_of(Kernel kernel) {
                                            "send",
                                            "recv",
                                            "barrier",
-                                           "dissemination_barrier"};
+                                           "dissemination_barrier",
+                                           "multicast_all_reduce",
+                                           "multicast_reduce_scatter",
+                                           "multicast_all_gather"};
   return names[static_cast<int>(kernel)];
 }
 
 constexpr bool by_packets(Kernel kernel) {
   return kernel >= Kernel::packets_all_reduce && kernel <= Kernel::packets_all_to_all;
+}
+
+/// Whether `kernel` asks for a switch that reduces and replicates.
+constexpr bool by_multicast(Kernel kernel) {
+  return kernel >= Kernel::multicast_all_reduce && kernel <= Kernel::multicast_all_gather;
 }
 
 /// Runs `kernel` for one block of one rank: a kernel known when the program is compiled, so that nothing of the others
@@ -143,6 +155,9 @@ TUTTI_KERNEL void run_kernel(B& block, const Call& call) {
   else if constexpr (kernel == Kernel::recv) recv(block, call);
   else if constexpr (kernel == Kernel::barrier) barrier(block, call);
   else if constexpr (kernel == Kernel::dissemination_barrier) dissemination_barrier(block, call);
+  else if constexpr (kernel == Kernel::multicast_all_reduce) multicast_all_reduce(block, call);
+  else if constexpr (kernel == Kernel::multicast_reduce_scatter) multicast_reduce_scatter(block, call);
+  else if constexpr (kernel == Kernel::multicast_all_gather) multicast_all_gather(block, call);
   else static_assert(sizeof(B) == 0, "a kernel has no line here");
   // clang-format on
 }
@@ -158,8 +173,8 @@ void run_kernel(Kernel kernel, B& block, const Call& call) {
   runs[static_cast<std::size_t>(kernel)](block, call);
 }
 
-/// What `kernel` costs n ranks; `bytes` of call.count elements. `mapped`: all buffers are. `blocks`: of the call, for
-/// the double tree.
+/// What `kernel` costs n ranks; `bytes` of call.count elements. `mapped`: all buffers are, for the switch too.
+/// `blocks`: of the call, for the double tree.
 inline Cost cost_of(Kernel kernel, int n, double bytes, bool mapped, int blocks) {
   switch (kernel) {
     case Kernel::ring_all_reduce: return ring_all_reduce_cost(n, bytes);
@@ -197,6 +212,9 @@ inline Cost cost_of(Kernel kernel, int n, double bytes, bool mapped, int blocks)
     case Kernel::recv: return message_cost(bytes);
     case Kernel::barrier: return barrier_cost(n);
     case Kernel::dissemination_barrier: return dissemination_barrier_cost(n);
+    case Kernel::multicast_all_reduce: return multicast_all_reduce_cost(n, bytes, mapped);
+    case Kernel::multicast_reduce_scatter:
+    case Kernel::multicast_all_gather: return multicast_half_cost(n, bytes, mapped);
   }
   return {};
 }

@@ -45,6 +45,9 @@ Collective instance_of(Kernel kernel) {
     case Kernel::recv: return nullptr;
     case Kernel::barrier: return instance<Kernel::barrier>();
     case Kernel::dissemination_barrier: return instance<Kernel::dissemination_barrier>();
+    case Kernel::multicast_all_reduce: return instance<Kernel::multicast_all_reduce>();
+    case Kernel::multicast_reduce_scatter: return instance<Kernel::multicast_reduce_scatter>();
+    case Kernel::multicast_all_gather: return instance<Kernel::multicast_all_gather>();
   }
   return nullptr;
 }

@@ -31,6 +31,7 @@ struct Machine {
 
   double link = 0;          ///< a rank's port, each way; with Wiring::shared of all ranks together
   double pair = 0;          ///< between two ranks, each way; 0: as the ports allow
+  double multicast = 0;     ///< a rank's port, each way, of what the switch reduces or replicates; 0: it does neither
   double memory = 0;        ///< a rank's own memory, reads and writes together; with Wiring::shared of all together
   double block = 0;         ///< GPUs: what one block loads, or stores
   double packet_block = 0;  ///< the same, of payload, by packets

@@ -129,4 +129,14 @@ void Model::move(const Strand& me, const void* at, std::size_t bytes, bool write
   c.spent_by(me.call, write ? other : me.rank).received += bytes;
 }
 
+void Model::move_by_switch(const Strand& me, std::size_t bytes, bool write) {
+  Communicator& c = *me.communicator;
+  Spent& mine = c.spent_by(me.call, me.rank);
+  (write ? mine.sent : mine.received) += bytes;
+  for (int r = 0; r < c.size(); ++r) {
+    Spent& its = c.spent_by(me.call, r);
+    (write ? its.received : its.sent) += bytes;
+  }
+}
+
 }  // namespace tutti::model

@@ -129,6 +129,8 @@ class Model {
   enum class Access { read, write, spoil };
   bool access(Strand& me, const void* at, std::size_t bytes, Access access);
   void move(const Strand& me, const void* at, std::size_t bytes, bool write);
+  /// Payload that a switch reduces on its way from all ranks, this one too, or replicates on its way to them.
+  void move_by_switch(const Strand& me, std::size_t bytes, bool write);
   void find(Defect defect, std::string text);
   void find(const Conflict& conflict, const Mark& now);
   void fail(const std::string& text);

@@ -96,6 +96,50 @@ __device__ __forceinline__ std::uint64_t load_packet(const void* packet) {
   return v;
 }
 
+// ---- multimem: one address for the same place of all ranks, of which the switch reduces loads and replicates stores
+// ---- Relaxed at system scope, from sm_90 on. Another address of the same memory is another proxy: fence_alias stands
+// between accesses by the one and the other, beside the flags that order them. Sums of 16-bit types accumulate in f32.
+
+#define TUTTI_MULTIMEM_LOAD(name, form)                                                   \
+  __device__ __forceinline__ Word16 multimem_##name(const void* from) {                   \
+    Word16 v;                                                                             \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." form " {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)                             \
+                 : "l"(from)                                                              \
+                 : "memory");                                                             \
+    return v;                                                                             \
+  }
+TUTTI_MULTIMEM_LOAD(add_f32, "add.v4.f32")
+TUTTI_MULTIMEM_LOAD(add_f16, "add.acc::f32.v4.f16x2")
+TUTTI_MULTIMEM_LOAD(add_bf16, "add.acc::f32.v4.bf16x2")
+#undef TUTTI_MULTIMEM_LOAD
+
+#define TUTTI_MULTIMEM_LOAD(name, form, type, constraint)                                                            \
+  __device__ __forceinline__ type multimem_##name(const void* from) {                                                \
+    type v;                                                                                                          \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." form " %0, [%1];" : constraint(v) : "l"(from) : "memory"); \
+    return v;                                                                                                        \
+  }
+TUTTI_MULTIMEM_LOAD(add_f64, "add.f64", double, "=d")
+TUTTI_MULTIMEM_LOAD(add_u32, "add.u32", std::uint32_t, "=r")
+TUTTI_MULTIMEM_LOAD(min_s32, "min.s32", std::uint32_t, "=r")
+TUTTI_MULTIMEM_LOAD(max_s32, "max.s32", std::uint32_t, "=r")
+TUTTI_MULTIMEM_LOAD(min_u32, "min.u32", std::uint32_t, "=r")
+TUTTI_MULTIMEM_LOAD(max_u32, "max.u32", std::uint32_t, "=r")
+TUTTI_MULTIMEM_LOAD(add_u64, "add.u64", std::uint64_t, "=l")
+TUTTI_MULTIMEM_LOAD(min_s64, "min.s64", std::uint64_t, "=l")
+TUTTI_MULTIMEM_LOAD(max_s64, "max.s64", std::uint64_t, "=l")
+TUTTI_MULTIMEM_LOAD(min_u64, "min.u64", std::uint64_t, "=l")
+TUTTI_MULTIMEM_LOAD(max_u64, "max.u64", std::uint64_t, "=l")
+#undef TUTTI_MULTIMEM_LOAD
+
+__device__ __forceinline__ void multimem_store_16(void* to, Word16 v) {
+  asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z),
+               "r"(v.w)
+               : "memory");
+}
+__device__ __forceinline__ void fence_alias() { asm volatile("fence.proxy.alias;" ::: "memory"); }
+
 // ---- time -----------------------------------------------------------------------------------------------------------
 
 /// Nanoseconds; steps of up to about 1 us.

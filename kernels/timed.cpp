@@ -19,7 +19,9 @@ Traffic::Traffic(int ranks)
     : ranks_(static_cast<std::size_t>(ranks)),
       payload_(zeros(ranks_ * ranks_)),
       more_(zeros(ranks_ * ranks_)),
-      to_all_(ranks_) {}
+      to_all_(ranks_),
+      into_switch_(ranks_),
+      out_of_switch_(ranks_) {}
 
 Traffic::Pairs Traffic::zeros(std::size_t many) {
   Pairs pairs(static_cast<double*>(std::calloc(many, sizeof(double))));
@@ -208,6 +210,8 @@ Place World::place_of(const void* at) const { return simulation_->places.place_o
 void World::record(Trace* trace) { simulation_->trace = trace; }
 void World::run(const std::function<void(Rank&)>& program) { simulation_->run(program, *this); }
 double World::payload_bytes(int from, int to) const { return simulation_->traffic.payload_of(from, to); }
+double World::sent_to_switch(int rank) const { return simulation_->traffic.sent_to_switch(rank); }
+double World::received_from_switch(int rank) const { return simulation_->traffic.received_from_switch(rank); }
 double World::wire_bytes(int from, int to) const { return simulation_->traffic.all_of(from, to); }
 
 }  // namespace tutti::timed

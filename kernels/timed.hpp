@@ -75,6 +75,9 @@ class World {
 
   /// Bytes of payload that crossed from one rank's memory to another's, whoever moved them.
   double payload_bytes(int from, int to) const;
+  /// Bytes of payload that left a rank's memory for a switch to reduce or replicate, and that came to it from there.
+  double sent_to_switch(int rank) const;
+  double received_from_switch(int rank) const;
   /// The same as they cross, with what packets carry beside their payload, and flags.
   double wire_bytes(int from, int to) const;
 

@@ -7,6 +7,7 @@ namespace tutti::timed {
 
 Wires::Wires(const Machine& machine)
     : ranks_(static_cast<std::size_t>(machine.ranks)), shared_(machine.wiring == Wiring::shared) {
+  if (machine.multicast > 0 && machine.link > 0) through_switch_ = machine.link / machine.multicast;
   const std::size_t places = shared_ ? 1 : ranks_;
   out_.assign(places, Queue(machine.link));
   if (!shared_) in_.assign(places, Queue(machine.link));

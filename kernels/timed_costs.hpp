@@ -9,6 +9,8 @@
 // - GPUs (timed_gpu.hpp): stores to peers are posted: the word ends when its block has issued them, and the next signal
 //   waits until they have arrived and for `fence` more. Loads from peers take `load` once a word. Lanes set flags, and
 //   look at them, all at once.
+// - A switch that reduces or replicates has a port of each rank's: what it reduces leaves the ports of all ranks and
+//   enters one, what it replicates leaves one and enters all, both at the rate `multicast` of a port.
 // - CPUs (timed_cpu.hpp): a word ends when its bytes have moved, flags are set and looked at one after the other, and
 //   ranks that share a core take turns: one goes on until it waits for what has not come, then the next begins.
 //
@@ -37,6 +39,7 @@ struct Part {
   int owner = 0;      ///< whose memory
   bool slot = false;  ///< of an arena: both ends of a connection touch it
   double bytes = 0;
+  bool by_switch = false;  ///< one of the places that a switch reduces, or replicates to, all at once
 };
 
 /// When a word ends, and when the last of the bytes that it stores at peers are there.
@@ -66,12 +69,21 @@ class Wires {
   explicit Wires(const Machine& machine);
   /// When `bytes` that leave `from` at `now` have come to `to`, another rank.
   double cross(int from, int to, double now, double bytes);
+  /// When `bytes` that leave `from` at `now`, to be reduced or replicated, have come to the switch.
+  double into_switch(int from, double now, double bytes) {
+    return out_[shared_ ? 0 : static_cast<std::size_t>(from)].book(now, bytes * through_switch_);
+  }
+  /// When `bytes` that leave the switch at `now` have come to `to`.
+  double out_of_switch(int to, double now, double bytes) {
+    return shared_ ? now : in_[static_cast<std::size_t>(to)].book(now, bytes * through_switch_);
+  }
   /// When `bytes` are read from the memory of `rank`, or written to it.
   double touch(int rank, double now, double bytes);
 
  private:
   std::size_t ranks_;
   bool shared_;
+  double through_switch_ = 1;  ///< time of a byte that the switch reduces or replicates: of so many others
   std::vector<Queue> out_, in_, pairs_, memory_;
 };
 

@@ -12,29 +12,36 @@ double taken(double bytes, double rate) { return rate > 0 ? bytes / rate : 0; }
 Moved GpuCosts::move(const Mover& mover, double now, std::span<const Part> from, std::span<const Part> to) {
   double loaded = 0, stored = 0, own = 0;
   bool far = false;
+  // A block loads or stores what goes through the switch once for all its places.
   for (const Part& part : from) {
-    loaded += part.bytes;
-    far |= part.owner != mover.rank;
+    loaded = part.by_switch ? part.bytes : loaded + part.bytes;
+    far |= part.by_switch || part.owner != mover.rank;
   }
-  for (const Part& part : to) stored += part.bytes;
+  for (const Part& part : to) stored = part.by_switch ? part.bytes : stored + part.bytes;
   const double start = now + machine_.word + (far ? machine_.load : 0);
   Moved moved{.end = start + taken(std::max(loaded, stored), machine_.block)};
+  if (!from.empty() && from[0].by_switch)
+    moved.end = std::max(moved.end, wires_.out_of_switch(mover.rank, start, from[0].bytes));
   for (const Part& part : from) {
-    if (part.owner == mover.rank) {
+    if (part.owner == mover.rank && !part.by_switch) {
       own += part.bytes;
       continue;
     }
     moved.end = std::max({moved.end, wires_.touch(part.owner, start, part.bytes),
-                          wires_.cross(part.owner, mover.rank, start, part.bytes)});
+                          part.by_switch ? wires_.into_switch(part.owner, start, part.bytes)
+                                         : wires_.cross(part.owner, mover.rank, start, part.bytes)});
   }
   double last = 0;
+  if (!to.empty() && to[0].by_switch) last = wires_.into_switch(mover.rank, start, to[0].bytes);
   for (const Part& part : to) {
-    if (part.owner == mover.rank) {
+    if (part.owner == mover.rank && !part.by_switch) {
       own += part.bytes;
       continue;
     }
-    last = std::max(
-        {last, wires_.cross(mover.rank, part.owner, start, part.bytes), wires_.touch(part.owner, start, part.bytes)});
+    last = std::max({last,
+                     part.by_switch ? wires_.out_of_switch(part.owner, start, part.bytes)
+                                    : wires_.cross(mover.rank, part.owner, start, part.bytes),
+                     wires_.touch(part.owner, start, part.bytes)});
   }
   if (own > 0) moved.end = std::max(moved.end, wires_.touch(mover.rank, start, own));
   if (last > 0) moved.arrived = std::max(moved.end, last);

@@ -21,6 +21,11 @@ class Traffic {
   void more(int from, int to, double bytes) { more_[at(from, to)] += bytes; }
   /// To every peer.
   void more_to_all(int from, double bytes) { to_all_[static_cast<std::size_t>(from)] += bytes; }
+  /// Payload that leaves a rank for the switch to reduce or replicate, and that comes to it from there.
+  void into_switch(int rank, double bytes) { into_switch_[static_cast<std::size_t>(rank)] += bytes; }
+  void out_of_switch(int rank, double bytes) { out_of_switch_[static_cast<std::size_t>(rank)] += bytes; }
+  double sent_to_switch(int rank) const { return into_switch_[static_cast<std::size_t>(rank)]; }
+  double received_from_switch(int rank) const { return out_of_switch_[static_cast<std::size_t>(rank)]; }
   double payload_of(int from, int to) const { return payload_[at(from, to)]; }
   double all_of(int from, int to) const {
     return from == to ? 0 : payload_[at(from, to)] + more_[at(from, to)] + to_all_[static_cast<std::size_t>(from)];
@@ -39,7 +44,7 @@ class Traffic {
 
   std::size_t ranks_;
   Pairs payload_, more_;
-  std::vector<double> to_all_;
+  std::vector<double> to_all_, into_switch_, out_of_switch_;
 };
 
 /// One block's part of it, handed in when the block has ended, or needs room for another peer: the counts of thousands

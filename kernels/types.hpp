@@ -54,6 +54,18 @@ struct Reduction {
   std::uint32_t divisor = 1;    ///< world size of an avg, applied by the last reduction of an element
 };
 
+/// Whether a switch that reduces (NVSwitch, by the multimem instructions of PTX) computes this as `reduce` does, but
+/// for the order: it has no product, no 8-bit types, no minimum of floats in which NaN wins, and rounds sums to their
+/// type.
+TUTTI_HD constexpr bool multicasts(const Reduction& reduction) {
+  const DataType type = reduction.type;
+  const bool is_wide_float = type == DataType::f32 || type == DataType::f64;
+  const bool is_float = is_wide_float || type == DataType::f16 || type == DataType::bf16;
+  if (size_of(type) == 1) return false;
+  if (reduction.op == ReduceOp::sum) return reduction.divisor == 1 || is_wide_float;
+  return (reduction.op == ReduceOp::min || reduction.op == ReduceOp::max) && !is_float;
+}
+
 template <class T>
 struct data_type;
 #define TUTTI_DATA_TYPE(cpp, name)                    \

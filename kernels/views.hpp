@@ -63,6 +63,12 @@ TUTTI_HD View per_rank(char* const* table, int ranks, std::size_t offset) {
   return {.table = table, .offset = offset, .count = ranks};
 }
 
+/// One place per rank, all of which a switch reaches at once: it reduces what it loads from them and replicates what it
+/// stores to them, in no promised order, in units of 16 bytes. Executors without such a switch visit the places.
+struct Multicast : View {
+  char* address = nullptr;  ///< for the switch; a multiple of 16
+};
+
 /// A range of elements [begin, end).
 struct Range {
   std::size_t begin = 0;

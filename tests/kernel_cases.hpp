@@ -65,8 +65,12 @@ inline Shape shape_of(Kernel kernel) {
   return shapes[static_cast<std::size_t>(kernel)];
 }
 
-/// `pulled`: mapped, and every rank would rather read than write its peers' memory.
-enum class Mapped { all, none, all_but_one, pulled };
+/// `pulled`: mapped, and every rank would rather read than write its peers' memory. `multicast`: mapped at the same
+/// place of all ranks, which a switch reaches.
+enum class Mapped { all, none, all_but_one, pulled, multicast };
+
+/// What `kernel` makes the most of.
+constexpr Mapped best_for(Kernel kernel) { return by_multicast(kernel) ? Mapped::multicast : Mapped::all; }
 
 /// One collective call, the same on all ranks, or one message.
 struct Case {
@@ -94,7 +98,7 @@ struct Case {
 };
 
 inline std::string text_of(const Case& c) {
-  const char* const mapped[] = {"mapped", "not mapped", "mapped on all but one", "pulled"};
+  const char* const mapped[] = {"mapped", "not mapped", "mapped on all but one", "pulled", "multicast"};
   return std::string(tutti::name_of(c.kernel)) + " of " + std::to_string(c.count) + " " + tutti::name_of(c.type) + " " +
          tutti::name_of(c.op) + ", root " + std::to_string(c.root) + ", blocks " + std::to_string(c.blocks) + ", " +
          mapped[static_cast<int>(c.mapped)] + (c.in_place ? ", in place" : "");
@@ -150,7 +154,8 @@ struct Prepared {
 };
 
 /// Two buffers a rank, each in a segment and again in memory that peers do not reach, for one call after the other.
-/// A World has geometry(), allocate(rank, bytes), allocate_segment(bytes), segment(number, rank) and place_of(address).
+/// A World has geometry(), allocate(rank, bytes), allocate_segment(bytes), segment(number, rank), place_of(address)
+/// and, if a switch is real, multicast_of(address): where it reaches the same place of all ranks.
 template <class World>
 class CaseBuffers {
  public:
@@ -190,6 +195,10 @@ class CaseBuffers {
       call.description = describe(static_cast<int>(c.shape()), 0, c.type, ReduceOp::sum, -1, c.blocks);
     call.in_place = world_.place_of(l.in);
     call.out_place = world_.place_of(l.out);
+    if (c.mapped == Mapped::multicast) {
+      call.in_multicast = multicast_of(l.in);
+      call.out_multicast = multicast_of(l.out);
+    }
     // Some would pull and some would not where not all is mapped: then nobody does.
     call.pulls = c.mapped == Mapped::pulled || (c.mapped == Mapped::all_but_one && rank % 2 == 0);
     return {call, l.in_elements * width, l.out_elements * width};
@@ -242,6 +251,14 @@ class CaseBuffers {
   }
 
  private:
+  /// Executors without a switch visit the places: any address tells them that there is one.
+  char* multicast_of(char* at) const {
+    if constexpr (requires { world_.multicast_of(at); })
+      return world_.multicast_of(at);
+    else
+      return at;
+  }
+
   static constexpr std::size_t kAround = 64;
   // Around inputs, and around each rank's output: all differ, so that what is copied from one to another is seen.
   static constexpr char kInPaint = 0x3c;
@@ -278,15 +295,16 @@ class CaseBuffers {
   Layout lay_out(const Case& c, int rank) const {
     const auto n = static_cast<std::size_t>(world_.geometry().ranks);
     const int unmapped_rank = static_cast<int>(c.salt % n);
-    const bool mapped = c.mapped == Mapped::all || c.mapped == Mapped::pulled ||
+    const bool mapped = c.mapped == Mapped::all || c.mapped == Mapped::pulled || c.mapped == Mapped::multicast ||
                         (c.mapped == Mapped::all_but_one && rank != unmapped_rank);
     const auto buffer = [&](int i) {
       return mapped ? world_.segment(segments_[i], rank) : unmapped_[static_cast<std::size_t>(2 * rank + i)];
     };
     Layout l{.in_buffer = buffer(0), .out_buffer = buffer(1)};
-    // Where the data stands in its buffer differs from rank to rank.
-    const std::size_t grain = aligned_ ? size_of(c.type) : 1;
-    const std::size_t offset = (c.salt + static_cast<std::size_t>(rank) * 5) % kAround;
+    // Where the data stands in its buffer differs from rank to rank, but for the switch.
+    const bool by_switch = c.mapped == Mapped::multicast;
+    const std::size_t grain = by_switch ? 16 : aligned_ ? size_of(c.type) : 1;
+    const std::size_t offset = (c.salt + (by_switch ? 0 : static_cast<std::size_t>(rank) * 5)) % kAround;
     l.in = l.in_buffer + offset / grain * grain;
     l.out = l.out_buffer + (offset * 3 + 1) % kAround / grain * grain;
     l.in_elements = l.out_elements = c.count;
@@ -350,6 +368,9 @@ inline bool takes(const Case& c, const Geometry& g) {
   const std::string_view name = tutti::name_of(c.kernel);
   const std::size_t width = size_of(c.type);
   if (by_packets(c.kernel) && c.blocks > g.packet_blocks) return false;
+  if (by_multicast(c.kernel) && c.mapped == Mapped::multicast && c.shape() != Shape::all_gather)
+    if (!multicasts({c.type, c.op == ReduceOp::avg ? ReduceOp::sum : c.op, c.op == ReduceOp::avg ? 2u : 1u}))
+      return false;
   if (c.shape() == Shape::message && c.blocks > g.message_blocks) return false;
   if (by_packets(c.kernel) &&
       part(c.count, static_cast<std::size_t>(c.blocks), 0, kLine / width).size() * width > g.packet_bytes)

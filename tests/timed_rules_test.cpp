@@ -13,7 +13,7 @@ std::vector<Case> kernels_of(std::size_t count, int blocks) {
   for (int k = 0; k < kKernels; ++k) {
     const auto kernel = static_cast<Kernel>(k);
     if (kernel == Kernel::recv || shape_of(kernel) == Shape::nothing) continue;
-    for (const Mapped mapped : {Mapped::all, Mapped::none})
+    for (const Mapped mapped : {best_for(kernel), Mapped::none})
       cases.push_back({.kernel = kernel, .count = count, .to = 1, .blocks = blocks, .mapped = mapped});
   }
   return cases;

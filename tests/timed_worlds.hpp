@@ -27,6 +27,7 @@ inline Machine plain_gpus(int ranks) {
   m.fence = 310;
   m.load = 900;
   m.link = 400;
+  m.multicast = 350;
   m.memory = 3000;
   m.block = 40;
   m.packet_block = 10;
@@ -86,8 +87,9 @@ class Addresses {
   }
   Call call(const Case& c, int rank) const {
     const auto buffer = [&](int i) {
-      return c.mapped == Mapped::all || c.mapped == Mapped::pulled ? world_.segment(segments_[i], rank)
-                                                                   : alone_[static_cast<std::size_t>(2 * rank + i)];
+      return c.mapped == Mapped::none || c.mapped == Mapped::all_but_one
+                 ? alone_[static_cast<std::size_t>(2 * rank + i)]
+                 : world_.segment(segments_[i], rank);
     };
     Call call;
     call.in = buffer(0);
@@ -97,6 +99,7 @@ class Addresses {
     call.peer = c.shape() == Shape::message ? (rank == c.root ? c.to : c.root) : c.root;
     call.in_place = world_.place_of(call.in);
     call.out_place = world_.place_of(call.out);
+    if (c.mapped == Mapped::multicast) call.in_multicast = call.out_multicast = call.out;
     return call;
   }
 

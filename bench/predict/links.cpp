@@ -34,6 +34,10 @@ double busiest_link(const Machine& machine, const timed::World& world) {
   const int n = machine.ranks;
   std::vector<double> out(static_cast<std::size_t>(n)), in(static_cast<std::size_t>(n));
   double pair = 0, all = 0;
+  for (int rank = 0; rank < n; ++rank) {
+    out[static_cast<std::size_t>(rank)] = world.sent_to_switch(rank);
+    in[static_cast<std::size_t>(rank)] = world.received_from_switch(rank);
+  }
   for (int from = 0; from < n; ++from)
     for (int to = 0; to < n; ++to) {
       if (from == to) continue;

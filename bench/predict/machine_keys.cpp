@@ -18,6 +18,7 @@ constexpr Key kKeys[] = {
     {"load", "ns", &Machine::load, Needed::always, Needed::maybe},
     {"link", "GB/s", &Machine::link, Needed::above, Needed::maybe},
     {"pair", "GB/s", &Machine::pair, Needed::maybe, Needed::maybe},
+    {"multicast", "GB/s", &Machine::multicast, Needed::maybe, Needed::never},
     {"memory", "GB/s", &Machine::memory, Needed::above, Needed::maybe},
     {"block", "GB/s", &Machine::block, Needed::above, Needed::never},
     {"packet_block", "GB/s", &Machine::packet_block, Needed::above, Needed::never},

@@ -70,7 +70,9 @@ struct Ways {
 
   Ways(Kernel kernel, int ranks, const Pins& pins)
       : sizes(pins.count || pins.bytes ? 1 : sizes_of(kernel, geometry_for(ranks, 1, cases::kLeastSlots), 1).size()),
-        memories(pins.mapped ? 1 : 4),
+        memories(pins.mapped            ? 1
+                 : by_multicast(kernel) ? 5
+                                        : 4),
         places(pins.in_place || !Case{.kernel = kernel}.may_be_in_place() ? 1 : 2),
         blocks(pins.blocks ? 1 : kMostBlocks),
         slots(pins.slots ? 1 : kMostSlots - cases::kLeastSlots + 1) {}

@@ -10,7 +10,7 @@
 namespace tutti::model {
 namespace {
 
-constexpr const char* kMemories[] = {"mapped", "staged", "mixed", "pulled"};
+constexpr const char* kMemories[] = {"mapped", "staged", "mixed", "pulled", "multicast"};
 
 const char* const kExamples = R"(examples:
   tutti check
@@ -150,9 +150,10 @@ std::optional<Options> parse_options(const std::vector<std::string>& arguments, 
   auto* const with_type = app.add_option("--type", type, "data type [all]");
   auto* const with_op = app.add_option("--op", op, "reduction [all]");
   auto* const with_root = app.add_option("--root", root, "root, or the sender of a message [all]");
-  auto* const with_memory = app.add_option(
-      "--memory", memory,
-      "buffers are mapped, staged, mixed (mapped on all ranks but one), or pulled (mapped, read by the peers) [all]");
+  auto* const with_memory = app.add_option("--memory", memory,
+                                           "buffers are mapped, staged, mixed (mapped on all ranks but one), pulled "
+                                           "(mapped, read by the peers), or multicast "
+                                           "(mapped where a switch reaches them) [all]");
   auto* const with_blocks = app.add_option("--blocks", blocks, "blocks of each rank [1 to 3]");
   auto* const with_slots = app.add_option("--slots", slots, "slots of the inbox and outbox [3 to 5]");
   auto* const with_in_place = app.add_flag("--in-place", in_place, "input and output are one buffer [both]");

@@ -121,6 +121,10 @@ void Mixture::collective(Mine& mine, const Part& part, Numbers& numbers) {
     c.count %= static_cast<std::size_t>(c.blocks) * g.packet_bytes / size_of(c.type) + 1;
   }
   if (!takes(c, g)) c.op = ReduceOp::sum;
+  if (by_multicast(c.kernel) && c.mapped == Mapped::all && numbers.below(2) == 0) {
+    c.mapped = Mapped::multicast;
+    if (!takes(c, g)) c.mapped = Mapped::all;
+  }
   if (rank == 0) ++drawn_[{c.kernel, c.blocks, c.mapped}];
   Buffers& buffers = *part.collectives[mine.collectives[&part]++ % part.collectives.size()];
   free(mine, &buffers);

@@ -48,7 +48,7 @@ std::vector<Cost> counted(const Geometry& geometry, const std::vector<Case>& cas
 }
 
 Cost formula(const Case& c, int ranks) {
-  return cost_of(c.kernel, ranks, static_cast<double>(c.count * size_of(c.type)), c.mapped == Mapped::all, c.blocks);
+  return cost_of(c.kernel, ranks, static_cast<double>(c.count * size_of(c.type)), c.mapped != Mapped::none, c.blocks);
 }
 
 /// What is wrong; empty if nothing. Bytes are whole numbers, but formulas divide.
@@ -66,7 +66,7 @@ std::vector<Case> all_kernels(int ranks, int blocks) {
   for (int k = 0; k < kKernels; ++k) {
     const auto kernel = static_cast<Kernel>(k);
     if (kernel == Kernel::recv) continue;  // the other end of a send
-    for (const Mapped mapped : {Mapped::all, Mapped::none}) {
+    for (const Mapped mapped : {best_for(kernel), Mapped::none}) {
       Case c{.kernel = kernel,
              .count = even_count(kernel, ranks, blocks),
              .type = kType,

@@ -134,7 +134,7 @@ std::vector<Setting> settings_of(Kernel kernel) {
   };
   for (const int ranks : {3, 5, 4}) {
     add(ranks, Mapped::none, false);
-    add(ranks, Mapped::all, false);
+    add(ranks, cases::best_for(kernel), false);
     add(ranks, Mapped::none, true);
     if (by_packets(kernel)) {
       settings.push_back(settings[settings.size() - 3]);
