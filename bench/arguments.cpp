@@ -117,7 +117,8 @@ environment:
 }  // namespace
 
 BenchArguments parse_bench(const std::vector<std::string>& arguments) {
-  std::string operations, first, last, step, factor, type, op, root = "0", check = "1", calls, warm_up, rounds, ranks;
+  std::string operations, first, last, step, factor, type, op, root = "0", check = "1", calls, warm_up, rounds, ranks,
+                                                               graph;
   std::string backends, peers, memories = "peer-mapped,any", algorithms = "auto", in_place = "out";
   BenchArguments result;
 
@@ -147,6 +148,7 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   app.add_option("-w,--warmup_iters", warm_up, "calls before measuring [2]");
   app.add_option("--rounds", rounds, "rounds per size [15]");
   app.add_flag("--steady", result.steady, "leave the buffers alone between calls, as OSU and nccl-tests do");
+  app.add_option("--graph", graph, "replay so many calls, captured into one CUDA graph (GPUs)");
   app.add_flag("--costs", result.costs, "show what native's algorithms cost: steps, bytes on the wire");
   app.add_option("--json", result.json, "also write the rows to this file");
   app.add_flag("--check-arguments", result.check_only)->group("");
@@ -212,6 +214,9 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   if (given("-n")) result.calls = whole_number("-n", calls, 1, 1000000);
   if (given("-w")) result.warm_up = whole_number("-w", warm_up, 0, 1000000);
   if (given("--rounds")) result.rounds = whole_number("--rounds", rounds, 1, 100000);
+  if (given("--graph")) result.graph = whole_number("--graph", graph, 1, 10000);
+  if (result.graph > 0 && result.in_place.back())
+    throw ArgumentError("--graph and --in-place exclude each other: a call in place reduces again what it has reduced");
   if (given("--ranks")) result.ranks = whole_number("--ranks", ranks, 1, 1 << 20);
   if (given("--json") && result.json.empty()) throw ArgumentError("--json '': give a file name");
   return result;

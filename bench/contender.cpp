@@ -9,9 +9,10 @@ namespace {
 
 class TuttiContender : public Contender {
  public:
-  TuttiContender(Communicator& communicator, Algorithm algorithm)
+  TuttiContender(Communicator& communicator, Algorithm algorithm, void* stream)
       : communicator_(communicator), native_(communicator.backend() == BackendKind::native) {
     options_.algorithm = algorithm;
+    options_.stream = stream;
   }
 
   std::string backend() const override { return name_of(communicator_.backend()); }
@@ -63,8 +64,8 @@ class TuttiContender : public Contender {
 
 }  // namespace
 
-std::unique_ptr<Contender> tutti_contender(Communicator& communicator, Algorithm algorithm) {
-  return std::make_unique<TuttiContender>(communicator, algorithm);
+std::unique_ptr<Contender> tutti_contender(Communicator& communicator, Algorithm algorithm, void* stream) {
+  return std::make_unique<TuttiContender>(communicator, algorithm, stream);
 }
 
 }  // namespace tutti::bench

@@ -48,11 +48,18 @@ class Contender {
   virtual CallCost cost(const Case&) const { return {}; }
   /// Runs `c` once, to its end. Throws tutti::Error on all ranks alike, before anything is changed, if it cannot.
   virtual void run(const Case& c, const Buffers& buffers) = 0;
+  /// How many calls `run` makes of one, for clocks that cannot be put between them.
+  virtual int calls_in_a_run() const { return 1; }
   /// Where it runs, if not in this process and on the lane's buffers; `run` is then not called.
   virtual Elsewhere* elsewhere() { return nullptr; }
 };
 
-/// A backend of tutti, through its public interface. `communicator` must outlive it.
-std::unique_ptr<Contender> tutti_contender(Communicator& communicator, Algorithm algorithm);
+/// A backend of tutti, through its public interface. `communicator` must outlive it. `stream`: of the calls, which then
+/// only enqueue; null: they run to their end.
+std::unique_ptr<Contender> tutti_contender(Communicator& communicator, Algorithm algorithm, void* stream = nullptr);
+
+/// The same on a GPU, with `calls` calls captured into one CUDA graph, which each run launches and waits for. Not for
+/// reductions in place, which would reduce again what they have reduced. Throws tutti::Error without CUDA.
+std::unique_ptr<Contender> graph_contender(Communicator& communicator, Algorithm algorithm, int calls);
 
 }  // namespace tutti::bench

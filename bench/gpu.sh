@@ -222,9 +222,10 @@ sanitizer() {
 # One collective over one range of sizes, into a file of its own, so that running out of time costs only that range.
 measure() {
   local collective=$1 least=$2 most=$3 backends=$4
+  shift 4
   step bandwidth "$collective $least to $most" $(($(remaining) - 10)) env TUTTI_DEVICE=gpu TUTTI_TIMEOUT=60 \
     "${launch[@]}" "$build_dir/bin/tutti-bench" "$collective" -b "$least" -e "$most" -f 4 --steady --rounds 5 \
-    --memory peer-mapped --backend "$backends" --costs --json "$out/bench-$collective-$least.json" || true
+    --memory peer-mapped --backend "$backends" "$@" --costs --json "$out/bench-$collective-$least.json" || true
 }
 
 bandwidth() {
@@ -247,16 +248,17 @@ bandwidth() {
   step bandwidth "does NCCL start" 60 env TUTTI_DEVICE=gpu TUTTI_TIMEOUT=30 "${launch[@]}" \
     "$build_dir/bin/tutti-bench" all_reduce -b 8 -e 8 --rounds 1 -n 1 --steady --memory peer-mapped --backend nccl ||
     backends=native
-  # The most telling first: what does not fit is left out at the end.
-  measure all_reduce 1M 1G "$backends"
-  measure all_reduce 8 256K "$backends"
+  # The most telling first: what does not fit is left out at the end. Small calls are replayed as CUDA graphs, or the
+  # host's part, a launch and a wait for each, would be all that one sees.
+  measure all_reduce 256K 1G "$backends"
+  measure all_reduce 8 64K "$backends" --graph 20
   local collective
   for collective in all_gather reduce_scatter broadcast all_to_all reduce send_recv gather scatter; do
     # A message needs two ranks.
-    if [[ $collective != send_recv ]] || ((ranks > 1)); then measure "$collective" 1M 1G "$backends"; fi
+    if [[ $collective != send_recv ]] || ((ranks > 1)); then measure "$collective" 256K 1G "$backends"; fi
   done
   for collective in all_gather reduce_scatter broadcast all_to_all reduce; do
-    measure "$collective" 8 256K "$backends"
+    measure "$collective" 8 64K "$backends" --graph 20
   done
 }
 

@@ -21,7 +21,12 @@ std::string misfit(const std::vector<BackendKind>& backends, bool on_gpu) {
 }
 
 Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBytes& bytes)
-    : rank_(session.rank()), on_gpu_(session.on_gpu()), bootstrap_(process_bootstrap()), meeting_(*bootstrap_) {
+    : rank_(session.rank()),
+      on_gpu_(session.on_gpu()),
+      graph_(arguments.graph),
+      bootstrap_(process_bootstrap()),
+      meeting_(*bootstrap_) {
+  if (graph_ > 0 && !on_gpu_) throw ArgumentError("--graph: CUDA graphs run on GPUs, native runs on the CPU here");
   communicators_.push_back(std::make_unique<Communicator>(session.communicator()));
   const bool named = !arguments.backends.empty();
   std::vector<BackendKind> backends = arguments.backends;
@@ -36,7 +41,7 @@ Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBy
   for (BackendKind backend : backends) {
     if (backend == BackendKind::native) {
       for (Algorithm algorithm : arguments.algorithms)
-        contenders_.push_back(tutti_contender(*communicators_.front(), algorithm));
+        contenders_.push_back(contender_of(*communicators_.front(), algorithm));
       continue;
     }
     try {
@@ -72,7 +77,11 @@ void Lineup::add_backend(BackendKind backend) {
   auto communicator = std::make_unique<Communicator>(session->communicator());
   others_.push_back(std::move(session));
   communicators_.push_back(std::move(communicator));
-  contenders_.push_back(tutti_contender(*communicators_.back(), Algorithm::automatic));
+  contenders_.push_back(contender_of(*communicators_.back(), Algorithm::automatic));
+}
+
+std::unique_ptr<Contender> Lineup::contender_of(Communicator& communicator, Algorithm algorithm) const {
+  return graph_ > 0 ? graph_contender(communicator, algorithm, graph_) : tutti_contender(communicator, algorithm);
 }
 
 Lineup::Memory Lineup::memory_of(MemoryKind kind, std::size_t in, std::size_t out) {

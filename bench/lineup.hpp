@@ -43,11 +43,13 @@ class Lineup {
     std::byte* out;
   };
   void add_backend(BackendKind backend);
+  std::unique_ptr<Contender> contender_of(Communicator& communicator, Algorithm algorithm) const;
   void add_peer(const peers::Setting& peer, std::size_t in, std::size_t out);
   Memory memory_of(MemoryKind kind, std::size_t in, std::size_t out);
 
   int rank_;
   bool on_gpu_;
+  int graph_;
   std::unique_ptr<Bootstrap> bootstrap_;
   MeetingPoint meeting_;
   std::vector<std::unique_ptr<Session>> others_;

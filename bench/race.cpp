@@ -111,7 +111,8 @@ Race::Sample Race::batch(const Trial& trial, const Lane& lane, long calls) {
       wrong += trial.check(buffers, index);
     }
   }
-  return worst({seconds / static_cast<double>(calls), options_.check ? wrong : 0});
+  const double made = static_cast<double>(calls) * contender.calls_in_a_run();
+  return worst({seconds / made, options_.check ? wrong : 0});
 }
 
 // Rounds until one placement of the cores has `rounds` of them, and another that turns up often too, within bounds; no

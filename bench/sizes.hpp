@@ -44,6 +44,7 @@ struct Case {
   std::size_t bytes = 0;  ///< the size column: what is really used, after trimming
   std::size_t count = 0;  ///< elements per rank, as the call takes them
 
+  bool operator==(const Case&) const = default;
   bool is(Operation any) const { return operation == any; }
   bool reduces() const { return is(Operation::all_reduce) || is(Operation::reduce_scatter) || is(Operation::reduce); }
   bool rooted() const {

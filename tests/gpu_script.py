@@ -59,7 +59,7 @@ backends, ranks = value("--backend").split(","), int(os.environ["RANKS"])
 if "nccl" in backends and os.path.exists(os.environ["PLANTED"] + "/no_nccl"): sys.exit("no NCCL")
 if value("--json") is None: sys.exit(0)
 rows = []
-for size in {"8": [8, 32768], "1M": [1 << 20, 1 << 30]}[value("-b")]:
+for size in {"8": [8, 32768], "256K": [1 << 20, 1 << 30]}[value("-b")]:
     for backend in backends:
         us = size / (1 << 20) * (10 if backend == "native" else 20)
         algbw = size / us * 1e-3
@@ -297,7 +297,7 @@ class GpuScript(unittest.TestCase):
         report, out = self.measure("--parts", "bandwidth")
         self.assertNotIn("all_gather", {row["collective"] for row in report["bandwidth"]})
         self.assertIn("all_reduce", {row["collective"] for row in report["bandwidth"]})
-        self.assertIn("left out: bandwidth: all_gather 1M to 1G: not done after", out)
+        self.assertIn("left out: bandwidth: all_gather 256K to 1G: not done after", out)
 
     def test_wrong_elements_fail_the_suite(self):
         report, out = self.measure("--parts", "bandwidth", expected=1, WRONG="3")
@@ -335,7 +335,7 @@ DAMAGES = [
     ("gpu.sh", r"state=timed_out why", "state=failed why", "a_measurement_that_is_ended_is_left_out"),
     ("gpu.sh", r"many=\$\(\(ranks < 2 \? 2 :", "many=$((ranks < 2 ? 1 :", "on_one_gpu_nothing_is_said_of_links"),
     ("gpu.sh", r"\|\|\n    backends=native", "|| true", "without_nccl_it_measures_what_there_is"),
-    ("gpu.sh", r"measure all_reduce 8 256K", "true", "two_gpus_are_tested_and_measured"),
+    ("gpu.sh", r"measure all_reduce 8 64K", "true", "two_gpus_are_tested_and_measured"),
     ("gpu.sh", r"(left_out bandwidth all[^\n]*)\n *return", r"\1", "an_emulated_gpu_has_no_speed"),
     ("gpu.sh", r"\|\| \(\(ranks > 1\)\); then", "|| true; then", "on_one_gpu_nothing_is_said_of_links"),
     ("gpu.sh", r"env TUTTI_DEVICE=gpu TUTTI_TIMEOUT=60", "env", "two_gpus_are_tested_and_measured"),

@@ -36,6 +36,9 @@ tutti_emulated_program(emulated_bench_algorithms GPUS 1 RANKS 3
                        COMMAND $<TARGET_FILE:tutti-bench> all_reduce,reduce_scatter -b 5000 -e 5000 -d f16
                                --algorithm all --backend native
                        SAYS "times mean nothing.*Out of bounds values : 0 OK")
+tutti_emulated_program(emulated_bench_graph GPUS 2 RANKS 2
+                       COMMAND $<TARGET_FILE:tutti-bench> all -b 8 -e 32K -f 64 --backend native --graph 3
+                       SAYS "times mean nothing.*Out of bounds values : 0 OK")
 tutti_emulated_program(emulated_topo GPUS 2 RANKS 2 COMMAND $<TARGET_FILE:tutti-topo>
                        SAYS "tutti emulated GPU.*nothing is measured")
 # The loss of a step is what the CPU gives.
