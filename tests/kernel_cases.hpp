@@ -195,9 +195,9 @@ class CaseBuffers {
       call.description = describe(static_cast<int>(c.shape()), 0, c.type, ReduceOp::sum, -1, c.blocks);
     call.in_place = world_.place_of(l.in);
     call.out_place = world_.place_of(l.out);
-    if (c.mapped == Mapped::multicast) {
-      call.in_multicast = multicast_of(l.in);
-      call.out_multicast = multicast_of(l.out);
+    if (by_multicast(c.kernel) && (c.shape() == Shape::all_gather || multicasts(call.reduction))) {
+      call.in_multicast = multicast_of(l.in, call.in_place);
+      call.out_multicast = multicast_of(l.out, call.out_place);
     }
     // Some would pull and some would not where not all is mapped: then nobody does.
     call.pulls = c.mapped == Mapped::pulled || (c.mapped == Mapped::all_but_one && rank % 2 == 0);
@@ -252,7 +252,8 @@ class CaseBuffers {
 
  private:
   /// Executors without a switch visit the places: any address tells them that there is one.
-  char* multicast_of(char* at) const {
+  char* multicast_of(char* at, Place place) const {
+    if (!place.mapped() || place.offset() % 16 != 0) return nullptr;
     if constexpr (requires { world_.multicast_of(at); })
       return world_.multicast_of(at);
     else

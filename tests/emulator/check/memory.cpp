@@ -203,7 +203,9 @@ void CheckedMemory::multimem_store(Thread& thread, const Instruction& i, std::ui
   const auto now = parts_->begin(thread, i, access_bits(i) | kWrite);
   if (!window || address - window->begin + total_bytes(i) > window->bytes)
     parts_->fail(Defect::out_of_bounds, now.access, "an address outside every multicast window");
-  for (const std::uint64_t replica : window->replicas) parts_->store(now, replica + (address - window->begin), values);
+  // Each begins anew: what a vector store has left for later at one replica comes before the next.
+  for (const std::uint64_t replica : window->replicas)
+    parts_->store(parts_->begin(thread, i, access_bits(i) | kWrite), replica + (address - window->begin), values);
 }
 
 void CheckedMemory::multimem_reduce(Thread& thread, const Instruction& i, std::uint64_t address,

@@ -162,6 +162,14 @@ TEST(Multimem, ReachesAllReplicas) {
     ASSERT_EQ(store.word(1, 0), 20u);
   });
   EXPECT_EQ(outcome.clean, 20) << outcome.summary();
+  // The scalars of a vector reach every replica, in whatever order.
+  Trial vector({address + "mov.u32 %r0, 5;\n multimem.st.relaxed.sys.global.v4.f32 [%l0], {%r0, %r0, %r0, %r0};\n"});
+  window(vector);
+  const auto whole = vector.run_seeds(20, [&] {
+    for (const std::size_t replica : {0, 2})
+      for (const std::size_t pair : {0, 1}) ASSERT_EQ(vector.word(replica, pair), 0x5'0000'0005u) << replica << pair;
+  });
+  EXPECT_EQ(whole.clean, 20) << whole.summary();
   Trial outside({"mov.u64 %l0, 0x700000000100;\n multimem.ld_reduce.relaxed.sys.global.add.u32 %r1, [%l0];\n"});
   window(outside);
   expect_found(outside, Defect::out_of_bounds, "multicast");

@@ -12,20 +12,25 @@ namespace {
 /// Notes what is executed; everything is allowed.
 class Recorder {
  public:
-  explicit Recorder(const Function* function) : function_(function) {}
+  Recorder(const Function* function, std::span<const MulticastWindow> windows)
+      : function_(function), windows_(windows) {}
 
   void note(const Thread& t) {
     if (t.function == function_) executed_.insert(static_cast<std::size_t>(t.next));
   }
   void check(const Thread& t, const Instruction&, std::uint64_t, std::uint64_t, bool) { note(t); }
   template <class F>
-  void for_each_replica(const Thread& t, const Instruction&, std::uint64_t, F) {
-    throw Fault(t, "multicast memory, which this run does not have");
+  void for_each_replica(const Thread& t, const Instruction&, std::uint64_t address, F f) {
+    note(t);
+    for (const MulticastWindow& window : windows_)
+      if (address - window.begin < window.bytes)
+        for (const std::uint64_t replica : window.replicas) f(replica + (address - window.begin));
   }
   const std::set<std::size_t>& executed() const { return executed_; }
 
  private:
   const Function* function_;
+  std::span<const MulticastWindow> windows_;
   std::set<std::size_t> executed_;
 };
 
@@ -56,9 +61,10 @@ void begin(const Launch& launch, std::vector<std::unique_ptr<Block>>& blocks) {
 
 }  // namespace
 
-std::set<std::size_t> covered(std::span<const Stream> streams, const Function* function) {
+std::set<std::size_t> covered(std::span<const Stream> streams, const Function* function,
+                              std::span<const MulticastWindow> windows) {
   constexpr std::uint32_t kBudget = 1 << 16;
-  Recorder recorder(function);
+  Recorder recorder(function, windows);
   RecordedMemory memory(recorder);
   Machine<RecordedMemory> machine(memory);
   std::vector<Running> all;

@@ -31,6 +31,20 @@ class DefectiveBlock : public CudaBlock {
       device::reduce_as<device::Loop<float, ReduceOp::sum>>(to, from, n, device::Finish{reduction.divisor, 0});
   }
 
+  // The switch moves whole units.
+  TUTTI_KERNEL void copy(Multicast to, const void* from, std::size_t bytes) {
+    if (bytes != 0 && has(Kind::copies_one_less)) bytes -= 16;
+    if (bytes != 0 && has(Kind::copies_one_more)) bytes += 16;
+    CudaBlock::copy(to, from, bytes);
+  }
+  template <class To>
+  TUTTI_KERNEL void reduce(To to, Multicast from, std::size_t n, const Reduction& reduction) {
+    constexpr std::size_t kUnit = 16 / sizeof(float);
+    if (n != 0 && has(Kind::reduces_one_less)) n -= kUnit;
+    if (n != 0 && has(Kind::reduces_one_more)) n += kUnit;
+    CudaBlock::reduce(to, from, n, reduction);
+  }
+
   TUTTI_KERNEL void signal(Flags to, Count count) {
     if (has(Kind::omits_signal, to.purpose)) return;
     if (has(Kind::signals_early, to.purpose)) ++count;

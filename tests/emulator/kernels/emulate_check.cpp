@@ -54,7 +54,8 @@ TrialSetting setting_of(const Options& o) {
   if (c.shape() == cases::Shape::nothing) c.count = 0;
   c.mapped = o.memory == "mapped"   ? cases::Mapped::all
              : o.memory == "staged" ? cases::Mapped::none
-                                    : cases::Mapped::all_but_one;
+             : o.memory == "mixed"  ? cases::Mapped::all_but_one
+                                    : cases::Mapped::multicast;
   if (o.in_place && !c.may_be_in_place())
     throw std::runtime_error(fmt::format("--in-place: {} has an input apart from its output", o.kernel));
   TrialSetting setting;
@@ -176,8 +177,8 @@ int main(int argc, char** argv) {
   app.add_option("--type", o.type, "data type");
   app.add_option("--op", o.op, "reduction");
   app.add_option("--root", o.root, "root, or the sender of a message")->check(CLI::NonNegativeNumber);
-  app.add_option("--memory", o.memory, "buffers that peers reach, or not, or on all ranks but one")
-      ->check(CLI::IsMember({"mapped", "staged", "mixed"}));
+  app.add_option("--memory", o.memory, "buffers that peers reach, or not, or on all ranks but one, or a switch")
+      ->check(CLI::IsMember({"mapped", "staged", "mixed", "multicast"}));
   app.add_flag("--in-place", o.in_place, "input and output are one buffer");
   app.add_option("--calls", o.calls, "calls one after the other")->check(CLI::Range(1, 1000));
   app.add_option("--seeds", o.seeds, "schedules")->check(CLI::PositiveNumber);

@@ -28,7 +28,7 @@ TEST_P(Compiled, KernelIsRightInEverySchedule) {
   for (int ranks = 2; ranks <= 4; ++ranks) {
     int turn = ranks;
     for (const DataType type : kOnePerWidth) {
-      const Mapped mapped[] = {Mapped::all, Mapped::none, Mapped::all_but_one};
+      const Mapped mapped[] = {cases::best_for(GetParam()), Mapped::none, Mapped::all_but_one};
       // Each kind of memory with each width in some world.
       expect_clean(setting_of(GetParam(), ranks, bytes_for(GetParam(), ranks), type, mapped[turn++ % 3], 2), kSeeds);
       if (HasFatalFailure() || cases::shape_of(GetParam()) == cases::Shape::nothing) break;
@@ -51,7 +51,9 @@ TEST_P(Compiled, KernelTakesEveryTypeAndOddSizes) {
       c.in_place = c.may_be_in_place() && salt % 3 == 0;
       c.mapped = static_cast<Mapped>(salt % 3);
       c.salt = salt;
+      if (c.mapped == Mapped::all) c.mapped = cases::best_for(GetParam());
       if (!cases::takes(c, setting.geometry)) c.op = ReduceOp::sum;
+      if (!cases::takes(c, setting.geometry) && by_multicast(GetParam())) c.mapped = Mapped::all;
       if (cases::takes(c, setting.geometry)) setting.calls.push_back(c);
     }
     expect_clean(setting, 1);
@@ -69,10 +71,11 @@ KernelCode code_for(int architecture) {
 }
 
 TEST_P(Compiled, KernelIsRightForOtherArchitectures) {
-  static const KernelCode codes[] = {code_for(80), code_for(100)};
+  static const KernelCode old_code = code_for(80), new_code = code_for(100);
   constexpr std::uint64_t kFew = 2;
-  for (const KernelCode& code : codes) {
-    for (const Mapped mapped : {Mapped::all, Mapped::none})
+  for (const KernelCode& code : {std::cref(old_code), std::cref(new_code)}) {
+    // GPUs of sm_80 have no multimem.
+    for (const Mapped mapped : {&code == &old_code ? Mapped::all : cases::best_for(GetParam()), Mapped::none})
       expect_clean(setting_of(GetParam(), 3, bytes_for(GetParam(), 3), DataType::f32, mapped, 2), kFew, code);
     if (HasFatalFailure()) return;
   }
@@ -80,6 +83,35 @@ TEST_P(Compiled, KernelIsRightForOtherArchitectures) {
 
 INSTANTIATE_TEST_SUITE_P(Code, Compiled, testing::ValuesIn(all_kernels()),
                          [](const auto& kernel) { return std::string(name_of(kernel.param)); });
+
+TEST(TheSwitch, ReducesWhatItCanOnTwoToEightRanks) {
+  for (const Kernel kernel : {Kernel::multicast_all_reduce, Kernel::multicast_reduce_scatter})
+    for (const int ranks : {2, 4, 8})
+      for (int t = 0; t < kDataTypes; ++t) {
+        TrialSetting setting = setting_of(kernel, ranks, 0, static_cast<DataType>(t), Mapped::multicast, 1);
+        const cases::Case base = setting.calls.front();
+        setting.calls.clear();
+        for (int op = 0; op < kReduceOps; ++op) {
+          cases::Case c = base;
+          c.op = static_cast<ReduceOp>(op);
+          c.count = 171;
+          c.salt = static_cast<std::uint64_t>(t + op);
+          c.in_place = op % 2 == 1;
+          if (cases::takes(c, setting.geometry)) setting.calls.push_back(c);
+        }
+        if (setting.calls.empty()) continue;
+        expect_clean(setting, ranks == 8 ? 1 : 3);
+        if (HasFatalFailure()) return;
+      }
+}
+
+TEST(TheSwitch, IsNotAskedForBuffersThatStandAtDifferentPlaces) {
+  for (const Kernel kernel :
+       {Kernel::multicast_all_reduce, Kernel::multicast_reduce_scatter, Kernel::multicast_all_gather}) {
+    expect_clean(setting_of(kernel, 3, bytes_for(kernel, 3), DataType::f32, Mapped::all, 2), kSeeds);
+    if (HasFatalFailure()) return;
+  }
+}
 
 TEST(Packets, AreWipedBeforeTheirTagsRepeat) {
   for (const Kernel kernel : {Kernel::packets_all_reduce, Kernel::packets_all_to_all}) {

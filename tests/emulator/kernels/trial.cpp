@@ -203,7 +203,7 @@ std::set<const Function*> KernelTrial::functions() const {
 
 std::set<std::size_t> KernelTrial::executed(const Function* function) {
   parts_->world.reset(parts_->setting.packet_uses);
-  return covered(parts_->streams, function);
+  return covered(parts_->streams, function, parts_->world.windows());
 }
 
 }  // namespace tutti::emulator

@@ -130,6 +130,13 @@ int World::allocate_segment(std::size_t bytes) {
     segment.bases.push_back(take(fmt::format("segment {} of rank {}", number, r), r, bytes, true));
     memory_.initialise(segment.bases.back(), bytes);
   }
+  // Addresses of nothing else.
+  auto& reserved = storage_.emplace_back(bytes + kAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(reserved.data());
+  MulticastWindow window{ceil_div(address, kAlignment) * kAlignment, bytes, {}};
+  for (const char* base : segment.bases) window.replicas.push_back(reinterpret_cast<std::uint64_t>(base));
+  memory_.add(window);
+  windows_.push_back(std::move(window));
   segments_.push_back(std::move(segment));
   return number;
 }
@@ -145,6 +152,12 @@ tutti::Place World::place_of(const void* at) const {
       if (byte >= base && byte < base + segments_[s].bytes)
         return tutti::place(static_cast<int>(s), static_cast<std::size_t>(byte - base));
   return {};
+}
+
+char* World::multicast_of(const void* at) const {
+  const tutti::Place place = place_of(at);
+  if (!place.mapped()) return nullptr;
+  return reinterpret_cast<char*>(windows_[static_cast<std::size_t>(place.segment())].begin + place.offset());
 }
 
 const Image* World::image(int rank, const Module& module) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ class World {
   char* segment(int number, int rank) const;
   /// Where the peers find `at`: nowhere if it is in no segment.
   tutti::Place place_of(const void* at) const;
+  /// Where a switch reaches what stands at `at` in a segment, and at the same place of all ranks.
+  char* multicast_of(const void* at) const;
+  /// One for each segment.
+  std::span<const MulticastWindow> windows() const { return windows_; }
   /// The module on the rank's GPU, with its variables.
   const Image* image(int rank, const Module& module);
 
@@ -50,7 +55,8 @@ class World {
   Layout layout_;
   std::deque<std::vector<std::byte>> storage_;
   std::vector<Segment> segments_;
-  std::vector<char*> tables_;  // [rank] the table of segments that the rank's kernels read
+  std::vector<MulticastWindow> windows_;  // [segment]
+  std::vector<char*> tables_;             // [rank] the table of segments that the rank's kernels read
   std::vector<Team> teams_;
   std::vector<std::uint64_t*> failed_;  // [rank] Reports
   std::vector<FailureRecord*> records_;
