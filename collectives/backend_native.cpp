@@ -235,7 +235,12 @@ std::shared_ptr<detail::Operation> NativeBackend::start_group(std::span<const Re
 
 void NativeBackend::run_group(std::span<const Request> requests) {
   if (requests.size() == 1) return run(requests[0]);
-  start_group(requests)->wait();
+  if (team_.layout.geometry.ranks == 1) return start_group(requests)->wait();
+  throw_if_failed();
+  std::vector<std::shared_ptr<Launch>> launches;
+  for (const Request& request : requests) launches.push_back(prepare(request));
+  session_.progress.run(launches_, launches);
+  throw_if_failed();
 }
 
 Choice NativeBackend::choice(const Request& request) const {

@@ -2,6 +2,7 @@
 #pragma once
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -16,18 +17,23 @@ class DrivingLock {
     return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire);
   }
   void lock() {
+    auto nap = kShortest;
     for (int tries = 0; !try_lock(); ++tries) {
-      if (tries < kYields)
+      if (tries < kYields) {
         sched_yield();
-      else
-        std::this_thread::sleep_for(kNap);
+        continue;
+      }
+      // Longer each time: a worker that comes back while its rank calls on and on would not get the lock for long, and
+      // take the core away at every try (4 ranks on 2 cores: calls then took 2 to 3 times as long).
+      std::this_thread::sleep_for(nap);
+      nap = std::min(kLongest, nap * 2);
     }
   }
   void unlock() { taken_.store(false, std::memory_order_release); }
 
  private:
   static constexpr int kYields = 64;
-  static constexpr std::chrono::microseconds kNap{50};
+  static constexpr std::chrono::microseconds kShortest{50}, kLongest{800};
   std::atomic<bool> taken_ = false;
 };
 

@@ -101,6 +101,12 @@ void Progress::run_alone(Launches& launches, Launch& launch) {
   if (launch.failure.kind != Failure::Kind::none) launches.stopped_ |= launches.ended_(launch);
 }
 
+void Progress::run(Launches& launches, std::span<const std::shared_ptr<Launch>> batch) {
+  const Driving driving(*this);
+  for (const auto& launch : batch) queue(launches, launch);
+  drive_until_done(batch);
+}
+
 void Progress::start(Launches& launches, std::span<const std::shared_ptr<Launch>> batch) {
   const Driving driving(*this);
   for (const auto& launch : batch) queue(launches, launch);

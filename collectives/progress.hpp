@@ -67,6 +67,8 @@ class Progress {
 
   /// Runs one launch to its end, on the calling thread; if nothing else is pending, its blocks on the crew's too.
   void run(Launches& launches, Kernel kernel, const Call& call, int blocks, const StorePolicy& stores, int chain);
+  /// Runs launches side by side to their end, on the calling thread: the worker is neither made nor woken.
+  void run(Launches& launches, std::span<const std::shared_ptr<Launch>> batch);
   /// Queues launches; they run while somebody waits, and on the worker otherwise.
   void start(Launches& launches, std::span<const std::shared_ptr<Launch>> batch);
   /// Drives until all of `batch` are done.
