@@ -39,7 +39,7 @@ struct BenchArguments {
   int rounds = 15;
   bool check = true;
   bool steady = false;
-  int graph = 0;  ///< calls in a CUDA graph, 0: none
+  int graph = 0;       ///< calls in a CUDA graph, 0: none
   bool costs = false;  ///< show steps and wire bytes
   std::string json;    ///< file name, or empty
 
