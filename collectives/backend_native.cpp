@@ -172,7 +172,8 @@ Call NativeBackend::call_for(const Request& request, const Planned& plan) {
   Call call = plan.call;
   set_buffers(call, request, plan.plan.kernel, {team_.rank, team_.layout.geometry.ranks, session_.segments, everyone_});
   if (!request.is_message()) call.number = ++calls_;
-  call.pulls = !far_ && request.bytes_in(n) + request.bytes_out(n) <= most_pulled_;
+  call.pulls = request.collective == Collective::broadcast ||
+               (!far_ && request.bytes_in(n) + request.bytes_out(n) <= most_pulled_);
   return call;
 }
 

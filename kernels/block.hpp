@@ -18,7 +18,8 @@ enum class Memory {
   failed,
   staged,       ///< some buffer that matters is not mapped: go through slots
   peer_mapped,  ///< in_of / out_of are valid
-  pulled,       ///< the same for another Reach: every rank would rather read its peers' memory than write it
+  pulled,       ///< the same for another Reach: every rank would rather read its peers' memory than write it, or, in a
+                ///< broadcast, share the copying
   multicast,    ///< the same, and the switch reaches the buffers of all ranks at once
 };
 
@@ -32,6 +33,7 @@ enum class Reach {
   root_in,      ///< reads the root's `in` (the root is call.peer)
   root_out,     ///< writes the root's `out`
   in_root_out,  ///< reads every rank's `in`, writes the root's `out`
+  root_in_out,  ///< reads the root's `in`; the root writes the others' `out`
   // The same as in, out and both, through the switch if it reaches them.
   multicast_in,
   multicast_out,
@@ -41,11 +43,13 @@ enum class Reach {
 /// Whether a kernel reads `in` of `rank`, and writes its `out`.
 TUTTI_HD bool reads_in(Reach reach, int rank, int root) {
   return reach == Reach::in || reach == Reach::stable_in || reach == Reach::both || reach == Reach::in_root_out ||
-         reach == Reach::multicast_in || reach == Reach::multicast_both || (reach == Reach::root_in && rank == root);
+         reach == Reach::multicast_in || reach == Reach::multicast_both ||
+         ((reach == Reach::root_in || reach == Reach::root_in_out) && rank == root);
 }
 TUTTI_HD bool writes_out(Reach reach, int rank, int root) {
   return reach == Reach::out || reach == Reach::both || reach == Reach::multicast_out ||
-         reach == Reach::multicast_both || ((reach == Reach::root_out || reach == Reach::in_root_out) && rank == root);
+         reach == Reach::multicast_both || (reach == Reach::root_in_out && rank != root) ||
+         ((reach == Reach::root_out || reach == Reach::in_root_out) && rank == root);
 }
 
 /// Whether the buffers of `rank` allow what `reach` asks for.

@@ -79,7 +79,8 @@ Memory HostBlock::enter(const Call& call, Reach pushing, Reach pulling) {
     }
     in_table()[peer] = in;
     out_table()[peer] = out;
-    writes_peers_ |= peer != rank() && writes && agreement.memory() != Memory::pulled;
+    const bool pushes = agreement.memory() != Memory::pulled || reach == Reach::root_in_out;
+    writes_peers_ |= peer != rank() && writes && pushes;
   }
   return agreement.memory();
 }

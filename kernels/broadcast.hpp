@@ -1,12 +1,14 @@
 // Broadcast: the root gives, everyone takes.
 //
-// Plan, direct: peer-mapped, each rank copies from the root's buffer and tells the root when it is done. Staged, the
-// root fills slots of its outbox; each rank copies and credits them. (n-1) S bytes leave the root; one exchange and one
-// step, or one step per slice. Only the root waits for the others, and the ranks for the root. Plan, ring: slices go
-// from the root through the next rank's inbox, or into its `out`, to the rank before the root.
+// Plan, direct: peer-mapped, each rank copies from the root's buffer and tells the root when it is done. Shared, the
+// root, which would only wait meanwhile, copies the last n-th of the data into each rank's buffer, and they the rest.
+// Staged, the root fills slots of its outbox; each rank copies and credits them. (n-1) S bytes leave the root; one
+// exchange and one step, or one step per slice. Only the root waits for the others, and the ranks for the root. Plan,
+// ring: slices go from the root through the next rank's inbox, or into its `out`, to the rank before the root.
 //   direct   2 steps, (n-1) S sent by the root
 //   ring     1 + (n-1) steps, S sent by all but the last; the pipeline hides the steps of long messages
-// Example, n = 3, root 1, direct: rank 1 fills slot 0, signals 0 and 2; they copy it to `out` and credit rank 1.
+// Example, n = 3, root 1, direct, shared: ranks 0 and 2 read the first two thirds of rank 1's buffer, which writes the
+// last third into theirs; each tells the other ends.
 #pragma once
 #include "kernels/block.hpp"
 #include "kernels/chunks.hpp"
@@ -14,47 +16,71 @@
 
 namespace tutti {
 
+/// Peer-mapped: what each rank reads, then what the root writes, so much that all copy alike; nothing if not `shared`.
 template <Block B>
-TUTTI_KERNEL void direct_broadcast(B& block, const Call& call) {
+TUTTI_KERNEL void mapped_broadcast(B& block, const Call& call, bool shared) {
+  const std::size_t width = call.element();
+  const int n = block.size(), root = call.peer;
+  const Range band = band_of(block, call, call.count);
+  const std::size_t given = shared ? band.size() / static_cast<std::size_t>(n) / line_of(call) * line_of(call) : 0;
+  const std::size_t taken = band.size() - given, at = (band.begin + taken) * width;
+  if (block.rank() == root) {
+    for (int i = 1; shared && i < n; ++i) {
+      const int r = (root + i) % n;
+      block.copy(one(block.out_of(r) + at), call.in + at, given * width);
+      block.signal(data(r), 1);
+    }
+    block.wait(credit(kAll), 1);
+    if (shared) block.advance_sent(data(kAll), 1);
+    block.advance_received(credit(kAll), 1);
+  } else {
+    block.copy(one(call.out + band.begin * width), block.in_of(root) + band.begin * width, taken * width);
+    block.signal(credit(root), 1);
+    if (shared) block.wait(data(root), 1);
+    if (shared) block.advance_received(data(root), 1);
+    block.advance_sent(credit(root), 1);
+  }
+}
+
+template <Block B>
+TUTTI_KERNEL void staged_broadcast(B& block, const Call& call) {
   const std::size_t width = call.element();
   const int me = block.rank(), root = call.peer;
   const Range band = band_of(block, call, call.count);
-  const bool direct = block.enter(call, Reach::root_in) == Memory::peer_mapped;
-  if (!direct) block.cut_slots(slot_for(block, call, call.count));
+  block.cut_slots(slot_for(block, call, call.count));
   const int slots = block.slots();
   const std::size_t slice_size = block.slot_bytes() / width;
-  Count rounds = slice_rounds(block, call, call.count, slice_size);
-  if (direct) {
-    rounds = 1;
+  const Count rounds = slice_rounds(block, call, call.count, slice_size);
+  for (Count round = 0; round < rounds; ++round) {
+    const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));
+    const std::size_t at = (band.begin + cut.begin) * width;
     if (me == root) {
-      block.wait(credit(kAll), 1);
-    } else {
-      block.copy(one(call.out + band.begin * width), block.in_of(root) + band.begin * width, band.size() * width);
-      block.signal(credit(root), 1);
-    }
-  } else if (me == root) {
-    for (Count round = 0; round < rounds; ++round) {
-      const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));
       block.wait(credit(kAll), round + 1 - slots);
-      block.copy(one(block.outbox(me, round)), call.in + (band.begin + cut.begin) * width, cut.size() * width);
+      block.copy(one(block.outbox(me, round)), call.in + at, cut.size() * width);
       block.signal(data(kAll), round + 1);
-    }
-  } else {
-    for (Count round = 0; round < rounds; ++round) {
-      const Range cut = piece(band.size(), slice_size, static_cast<std::size_t>(round));
+    } else {
       block.wait(data(root), round + 1);
-      block.copy(one(call.out + (band.begin + cut.begin) * width), block.outbox(root, round), cut.size() * width);
+      block.copy(one(call.out + at), block.outbox(root, round), cut.size() * width);
       block.signal(credit(root), round + 1);
     }
   }
   if (me == root) {
-    if (!direct) block.advance_sent(data(kAll), rounds);
+    block.advance_sent(data(kAll), rounds);
     block.advance_received(credit(kAll), rounds);
   } else {
-    if (!direct) block.advance_received(data(root), rounds);
+    block.advance_received(data(root), rounds);
     block.advance_sent(credit(root), rounds);
   }
-  if (!direct) block.advance_uses(Region::outbox, rounds);
+  block.advance_uses(Region::outbox, rounds);
+}
+
+template <Block B>
+TUTTI_KERNEL void direct_broadcast(B& block, const Call& call) {
+  const Memory memory = block.enter(call, Reach::root_in, Reach::root_in_out);
+  if (memory == Memory::staged)
+    staged_broadcast(block, call);
+  else
+    mapped_broadcast(block, call, memory == Memory::pulled);
 }
 
 /// Bases of a pipeline along the ring from `first` to `last`: k slots went from each rank to its next.

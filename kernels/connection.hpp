@@ -225,7 +225,8 @@ struct Call {
   /// of 16; null: nowhere. The same on all ranks whose places are the same.
   char* in_multicast = nullptr;
   char* out_multicast = nullptr;
-  /// CPU: this rank would rather read its peers' memory than write it. Ranks may differ; they do what all would.
+  /// CPU: this rank would rather read its peers' memory than write it, or in a broadcast share the copying with them.
+  /// Ranks may differ; they do what all would.
   bool pulls = false;
 
   TUTTI_HD std::size_t element() const { return size_of(reduction.type); }
