@@ -6,13 +6,14 @@ namespace tutti {
 namespace {
 
 // Measured on two cores of a Zen 4 server, 2026-11: packets win up to 8 KiB (two ranks: 4 KiB); slots of 64 to 512 KiB
-// differ by less than the noise, so these are small enough for the arena. Small message slots keep 64 ranks' arenas
-// small.
+// differ by less than the noise, so these are small enough for the arena. Messages of more than a slot
+// are copied by both ends if their buffers are mapped; at 32 KiB and more that took half as long as slots did on a Xeon
+// (Sapphire Rapids), 2026-12-01.
 constexpr std::size_t kPacketBytes = 8 << 10;
 constexpr std::size_t kSlotBytes = 256 << 10;
 constexpr int kSlots = 10;  // at least 3, see Geometry
-constexpr std::size_t kMessageSlotBytes = 32 << 10;
-constexpr int kMessageSlots = 4;
+constexpr std::size_t kMessageSlotBytes = 8 << 10;
+constexpr int kMessageSlots = 16;
 // A thread for each so many bytes of a rank's larger buffer pays for the way to it and back, some microseconds: a core
 // moves about 10 bytes a nanosecond. An estimate: the machines at hand had no cores to spare.
 constexpr std::size_t kBytesPerThread = 256 << 10;
@@ -35,6 +36,7 @@ Geometry host_geometry(int ranks, int most, int usual) {
   geometry.cut = true;
   geometry.p2p_slots = kMessageSlots;
   geometry.p2p_slot_bytes = kMessageSlotBytes / parts / kLine * kLine;
+  geometry.both_copy = true;
   geometry.packet_bytes = kPacketBytes / parts / kLine * kLine;
   return geometry;
 }

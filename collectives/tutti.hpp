@@ -325,8 +325,8 @@ class Communicator {
   /// may be before or after the receive was called. Messages between one pair arrive in order.
   void send(const void* data, std::size_t count, DataType type, int peer, const Options& = {});
   Handle isend(const void* data, std::size_t count, DataType type, int peer, const Options& = {});
-  /// Receives the next message of `peer`; a message of another count or type is an error at the receiver, and the
-  /// sender learns of it in its next call that needs a peer.
+  /// Receives the next message of `peer`; a message of another count or type is an error at the receiver. The sender
+  /// learns of it at once if both are long, else in its next call that needs a peer.
   void recv(void* data, std::size_t count, DataType type, int peer, const Options& = {});
   Handle irecv(void* data, std::size_t count, DataType type, int peer, const Options& = {});
   Group group() { return Group(*this); }

@@ -92,17 +92,17 @@ struct Agreement {
   TUTTI_HD Reach granted() const { return pulls ? pulling : pushing; }
 };
 
-/// A message as its receiver finds it: where to copy from if the sender's buffer is mapped.
+/// A message as its other end finds it: where that one's buffer is mapped here.
 struct Offer {
   Memory memory = Memory::failed;
-  const char* source = nullptr;
+  char* there = nullptr;  ///< null if it is not mapped
 };
 
 // clang-format off
 template <class B>
 concept Block = std::derived_from<B, Connections> &&
     requires(B block, const Call& call, View view, Multicast multicast, const char* src, char* out, std::size_t n, Flags flags, Count k,
-             const Reduction& reduction, Entry* slot, bool pulled, Region region, std::size_t stride, int to, int from) {
+             const Reduction& reduction, Header* header, Place place, Region region, std::size_t stride, int to, int from) {
   // Copies `bytes` from src to every place of the view, in one pass. A place equals src or is disjoint from it.
   block.copy(view, src, n);
   // Place[i] = reduction over view's sources [i], in their order, i < n elements. A place equals a source or is disjoint.
@@ -142,11 +142,11 @@ concept Block = std::derived_from<B, Connections> &&
   // Clears every tag in this rank's own packets, both halves, of all senders; between two `leave`s.
   block.wipe_packets();
 
-  // Writes the header of a message's first slot; to be published by the next signal.
-  // The receiver shall copy from the sender's buffer if `pulled`, from slots if not.
-  block.offer(slot, call, pulled);
+  // Writes the header of a message's slot, or an invitation, to be published by the next signal. `place`: of a buffer
+  // that the other end may reach into, or none.
+  block.offer(header, call, place);
   // Reads and compares it, after the wait for it.
-  { block.accept(slot, call) } -> std::same_as<Offer>;
+  { block.accept(header, call) } -> std::same_as<Offer>;
 
   // Barrier of the block's threads.
   block.sync();

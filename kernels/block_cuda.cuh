@@ -109,7 +109,8 @@ class CudaBlock : public Connections {
       if (peer != rank()) {
         const std::uint64_t base = received_base({Purpose::enter, peer});
         Entry* const here = entry(rank(), base + 1, peer);
-        given_up = !await(&here->count, base, 1, Purpose::enter, peer) || !same_call(here, call, peer);
+        given_up = !await(&here->count, base, 1, Purpose::enter, peer) ||
+                   !same_call(here, call, ptx::load_8(&here->number), peer);
         if (!given_up) in.bits = ptx::load_8(&here->in), out.bits = ptx::load_8(&here->out);
       }
       mapped = reachable(reach, in, out, peer, call.peer);
@@ -169,21 +170,24 @@ class CudaBlock : public Connections {
   }
 
   /// One lane writes; the barrier and release of the next signal publish it.
-  TUTTI_KERNEL void offer(Entry* slot, const Call& call, bool pulled) {
-    if (!failed_ && threadIdx.x == 0) write(slot, call, pulled ? call.in_place : Place{});
+  TUTTI_KERNEL void offer(Header* header, const Call& call, Place place) {
+    if (failed_ || threadIdx.x != 0) return;
+    ptx::store_8(&header->place, place.bits);
+    ptx::store_8(&header->elements, call.count);
+    ptx::store_8(&header->description, call.description);
   }
 
   /// Reads what a wait has acquired, so every thread comes to the same verdict.
-  TUTTI_KERNEL Offer accept(Entry* slot, const Call& call) {
+  TUTTI_KERNEL Offer accept(Header* header, const Call& call) {
     if (failed_) return {};
-    failed_ = !same_call(slot, call, call.peer);
+    failed_ = !same_call(header, call, call.number, call.peer);
     if (failed_) return {};
-    const Place in{ptx::load_8(&slot->in)};
-    if (!in.mapped()) return {Memory::staged, nullptr};
-    const char* const source = resolve(in, call.peer);
-    if (!source) report(WaitFailure::unmapped, static_cast<std::uint64_t>(Purpose::p2p_data), call.peer, 0, 0);
-    failed_ = !source;
-    return failed_ ? Offer{} : Offer{Memory::peer_mapped, source};
+    const Place place{ptx::load_8(&header->place)};
+    if (!place.mapped()) return {Memory::staged, nullptr};
+    char* const there = resolve(place, call.peer);
+    if (!there) report(WaitFailure::unmapped, static_cast<std::uint64_t>(Purpose::p2p_data), call.peer, 0, 0);
+    failed_ = !there;
+    return failed_ ? Offer{} : Offer{Memory::peer_mapped, there};
   }
 
   TUTTI_KERNEL void sync() { __syncthreads(); }
@@ -275,12 +279,13 @@ class CudaBlock : public Connections {
     ptx::store_8(&entry->out, call.out_place.bits);
   }
 
-  /// Compares an acquired entry with the own call; a difference is reported.
-  TUTTI_KERNEL bool same_call(const Entry* theirs, const Call& call, int peer) {
+  /// Compares an acquired entry, or header, of the peer's call `number` with the own call; a difference is reported.
+  template <class Line>
+  TUTTI_KERNEL bool same_call(const Line* theirs, const Call& call, std::uint64_t number, int peer) {
     const std::uint64_t description = ptx::load_8(&theirs->description), elements = ptx::load_8(&theirs->elements);
     if (description == call.description && elements == call.count) return true;
     const std::uint64_t purpose = static_cast<std::uint64_t>(Purpose::enter);
-    report(WaitFailure::mismatch, purpose, peer, 0, 0, ptx::load_8(&theirs->number), description, elements);
+    report(WaitFailure::mismatch, purpose, peer, 0, 0, number, description, elements);
     return false;
   }
 

@@ -70,6 +70,10 @@ class HostBlock : public Connections {
 
   void copy(View to, const void* from, std::size_t bytes) {
     if (failed() || bytes == 0) return;
+    if (bytes <= Header::kShort && to.count == 1 && !to.table) {
+      std::memmove(to.first, from, bytes);
+      return;
+    }
     char* places[kMaxRanks];
     const host::Stores stores = gather(to, places, bytes);
     loops_.copy(places, to.count, static_cast<const char*>(from), bytes, stores);
@@ -89,7 +93,9 @@ class HostBlock : public Connections {
     publish();
     for_each(to.peer, [&](int peer) {
       const std::uint64_t base = sent_base({to.purpose, peer});
-      store(flag(peer, to.purpose, rank())->count, base + static_cast<std::uint64_t>(count));
+      std::uint64_t& there =
+          to.purpose == Purpose::p2p_data ? slot_at(peer, count - 1)->count : flag(peer, to.purpose, rank())->count;
+      store(there, base + static_cast<std::uint64_t>(count));
     });
   }
 
@@ -98,7 +104,7 @@ class HostBlock : public Connections {
       if (failed()) return;
       const std::uint64_t base = received_base({from.purpose, peer});
       const std::uint64_t wanted = base + static_cast<std::uint64_t>(count);
-      std::uint64_t& seen = flag(rank(), from.purpose, peer)->count;
+      std::uint64_t& seen = here({from.purpose, peer}, count);
       // A peer's line is far away: a credit that came with an earlier one is not fetched again.
       std::uint64_t& known = seen_count({from.purpose, peer});
       // Counts never wrap; `wanted` may lie before 0 in a communicator's first calls.
@@ -106,7 +112,7 @@ class HostBlock : public Connections {
       if (static_cast<Count>(known - wanted) >= 0 || poll(ready, peer)) return;
       const auto is_absent = [&](int p) {
         const std::uint64_t theirs = received_base({from.purpose, p}) + static_cast<std::uint64_t>(count);
-        return static_cast<Count>(load(flag(rank(), from.purpose, p)->count) - theirs) < 0;
+        return static_cast<Count>(load(here({from.purpose, p}, count)) - theirs) < 0;
       };
       fail_at(from.purpose, peer, count, static_cast<Count>(load(seen) - base),
               from.peer == kAll ? absent(is_absent) : std::uint64_t{1} << peer);
@@ -181,31 +187,27 @@ class HostBlock : public Connections {
       for (int peer = 0; peer < size(); ++peer) store(tag_in(packets(rank(), half, peer)), 0);
   }
 
-  void offer(Entry* slot, const Call& call, bool pulled) {
+  void offer(Header* header, const Call& call, Place place) {
     if (failed()) return;
-    slot->description = call.description;
-    slot->elements = call.count;
-    slot->number = call.number;
-    slot->in = pulled ? call.in_place : Place{};
+    header->place = place;
+    header->elements = call.count;
+    header->description = call.description;
   }
 
-  Offer accept(Entry* slot, const Call& call) {
+  Offer accept(Header* header, const Call& call) {
     if (failed()) return {};
-    if (times_lines(call)) {
-      time_look(slot->description, [](std::uint64_t) { return true; });
-      say_how_far();
-    }
-    if (slot->description != call.description || slot->elements != call.count) {
-      fail_mismatch(call.peer, slot->description, slot->elements, slot->number);
+    if (header->description != call.description || header->elements != call.count) {
+      fail_mismatch(call.peer, header->description, header->elements, call.number);
       return {};
     }
-    if (!slot->in.mapped()) return {Memory::staged, nullptr};
-    const char* const source = resolve(slot->in, call.peer);
-    if (!source) {
+    if (!header->place.mapped()) return {Memory::staged, nullptr};
+    char* const there = resolve(header->place, call.peer);
+    if (!there) {
       fail({.kind = Failure::Kind::unmapped, .peer = call.peer});
       return {};
     }
-    return {Memory::peer_mapped, source};
+    met_ = there;
+    return {Memory::peer_mapped, there};
   }
 
   void sync() {}
@@ -233,6 +235,12 @@ class HostBlock : public Connections {
     if (peer != kAll) return f(peer);
     for (int p = 0; p < size(); ++p)
       if (p != rank()) f(p);
+  }
+
+  /// What a rank polls for signal `count` of a connection: of a message's data, the line that it comes in.
+  std::uint64_t& here(Flags from, Count count) const {
+    return from.purpose == Purpose::p2p_data ? slot_from(from.peer, count - 1)->count
+                                             : flag(rank(), from.purpose, from.peer)->count;
   }
 
   /// The places of a view, and how to store `bytes` to each: slots may stand in any arena.
@@ -273,8 +281,9 @@ class HostBlock : public Connections {
 
   /// Whether a place is in the `out` of a peer: each holds count elements, or so many of every rank.
   bool is_of_a_peer(const char* place) const {
+    const std::size_t bytes = call_.count * call_.element(), most = bytes * static_cast<std::size_t>(size());
+    if (met_ && place >= met_ && place < met_ + bytes) return true;
     if (!writes_peers_) return false;
-    const std::size_t most = call_.count * call_.element() * static_cast<std::size_t>(size());
     for (int r = 0; r < size(); ++r)
       if (const char* const out = out_of(r); r != rank() && out && place >= out && place < out + most) return true;
     return false;
@@ -368,6 +377,7 @@ class HostBlock : public Connections {
   const host::Loops& loops_;
   bool streamed_ = false;
   bool writes_peers_ = false;  ///< in this call, whose tables are filled
+  const char* met_ = nullptr;  ///< the buffer at the other end of a message, if it is mapped
   Failure failure_;
 };
 

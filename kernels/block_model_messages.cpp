@@ -10,6 +10,7 @@ using model::Defect;
 using model::Word;
 
 constexpr std::size_t kTag = sizeof(std::uint64_t);
+constexpr std::size_t kHeader = offsetof(Header, count) - offsetof(Header, place);  // what `offer` writes
 
 char* payload_in(char* line, std::size_t bytes) { return bytes <= kPacketLine ? line : line + kLine; }
 
@@ -160,24 +161,23 @@ void ModelBlock::wipe_packets(Source at) {
   model_.wiped_[&uses(Region::packets)] = uses(Region::packets);
 }
 
-void ModelBlock::offer(Entry* slot, const Call& call, bool pulled, Source at) {
-  if (!begin(Word::offer, at) || !touch(slot, sizeof(Entry), true)) return;
-  slot->description = call.description;
-  slot->elements = call.count;
-  slot->number = call.number;
-  slot->in = pulled ? call.in_place : Place{};
+void ModelBlock::offer(Header* header, const Call& call, Place place, Source at) {
+  if (!begin(Word::offer, at) || !touch(&header->place, kHeader, true)) return;
+  header->place = place;
+  header->elements = call.count;
+  header->description = call.description;
 }
 
-Offer ModelBlock::accept(Entry* slot, const Call& call, Source at) {
-  if (!begin(Word::accept, at) || !touch(slot, sizeof(Entry), false)) return {};
-  if (slot->description != call.description || slot->elements != call.count) {
+Offer ModelBlock::accept(Header* header, const Call& call, Source at) {
+  if (!begin(Word::accept, at) || !touch(&header->place, kHeader, false)) return {};
+  if (header->description != call.description || header->elements != call.count) {
     fail("rank " + std::to_string(call.peer) + " sends another message");
     return {};
   }
-  if (!slot->in.mapped()) return {Memory::staged, nullptr};
-  const char* const source = resolve(slot->in, call.peer);
-  if (!source) fail("the message of rank " + std::to_string(call.peer) + " is not mapped here");
-  return {source ? Memory::peer_mapped : Memory::failed, source};
+  if (!header->place.mapped()) return {Memory::staged, nullptr};
+  char* const there = resolve(header->place, call.peer);
+  if (!there) fail("the message of rank " + std::to_string(call.peer) + " is not mapped here");
+  return {there ? Memory::peer_mapped : Memory::failed, there};
 }
 
 }  // namespace tutti

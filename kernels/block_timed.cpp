@@ -291,19 +291,19 @@ Memory TimedBlock::resolve_tables(const Call& call, const Agreement& agreement, 
 
 void TimedBlock::leave(Source at) { exchange(Word::leave, nullptr, at); }
 
-void TimedBlock::offer(Entry* slot, const Call& call, bool pulled, Source at) {
-  slot->description = call.description;
-  slot->elements = call.count;
-  slot->number = call.number;
-  slot->in = pulled ? call.in_place : Place{};
+void TimedBlock::offer(Header* header, const Call& call, Place place, Source at) {
+  header->place = place;
+  header->elements = call.count;
+  header->description = call.description;
   record(Word::offer, me_.clock, at);
 }
 
-Offer TimedBlock::accept(Entry* slot, const Call& call, Source at) {
+Offer TimedBlock::accept(Header* header, const Call& call, Source at) {
   record(Word::accept, me_.clock, at);
-  if (slot->description != call.description || slot->elements != call.count) fail("sends another message", call.peer);
-  if (!slot->in.mapped()) return {Memory::staged, nullptr};
-  return {Memory::peer_mapped, resolve(slot->in, call.peer)};
+  if (header->description != call.description || header->elements != call.count)
+    fail("sends another message", call.peer);
+  if (!header->place.mapped()) return {Memory::staged, nullptr};
+  return {Memory::peer_mapped, resolve(header->place, call.peer)};
 }
 
 }  // namespace tutti

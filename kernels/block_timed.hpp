@@ -43,8 +43,8 @@ class TimedBlock : public Connections {
                    Source at = Source::current());
   void reduce_packets(const Call& call, char* out, const char* in, std::size_t n, Source at = Source::current());
   void wipe_packets(Source at = Source::current());
-  void offer(Entry* slot, const Call& call, bool pulled, Source at = Source::current());
-  Offer accept(Entry* slot, const Call& call, Source at = Source::current());
+  void offer(Header* header, const Call& call, Place place, Source at = Source::current());
+  Offer accept(Header* header, const Call& call, Source at = Source::current());
   void sync() {}
 
   double now() const { return me_.clock; }

@@ -12,7 +12,7 @@
 // same reason a call may cut the region into slots of its own size (cut_slots), and inbox and outbox, of which no call
 // uses both, are one region. Messages have no `enter`; there each use of a slot is one signal and one credit of the
 // same connection, and credits come in order, so credit k + 1 - slots, which may belong to an earlier call, is the one
-// of the slot's former use.
+// of the slot's former use. Ends that meet use two: see p2p.hpp.
 #pragma once
 #include <cassert>
 #include <cstddef>
@@ -89,16 +89,31 @@ TUTTI_HD Description describe(int collective, int algorithm, DataType type, Redu
          static_cast<std::uint64_t>(root + 1) << 32 | static_cast<std::uint64_t>(blocks) << 48;
 }
 
-/// What a rank publishes when it enters a call, and a sender in the header of its first slot.
+/// What a rank publishes when it enters a call.
 struct alignas(kLine) Entry {
   std::uint64_t count;  ///< the flag: written last, released
   Description description;
   std::uint64_t elements;
-  std::uint64_t number;  ///< the rank's call number, for messages only
+  std::uint64_t number;  ///< the rank's call number, for the text of a mismatch only
   Place in;
   Place out;
   std::uint64_t pulls;  ///< whether the rank would rather read its peers' memory than write it
 };
+
+/// The line before a message slot's data: what it is of, and, if it is short, the data too. It is half a line of a GPU
+/// and one of a CPU, which so fetches all of a short message at once: there `count` is the flag of p2p_data.
+struct alignas(kLine) Header {
+  static constexpr std::size_t kShort = 32;
+  char data[kShort];
+  Place place;  ///< of the buffer of who wrote it, if the ends meet: see p2p.hpp
+  std::uint64_t elements;
+  Description description;
+  std::uint64_t count;  ///< CPU: of the use of the slot; written last, released
+
+  /// Where `bytes` of data stand.
+  TUTTI_HD char* data_of(std::size_t bytes) { return bytes <= kShort ? data : reinterpret_cast<char*>(this + 1); }
+};
+static_assert(offsetof(Header, count) == 56);
 
 /// Regions whose slots are counted by uses, not by a connection.
 enum class Region : std::uint8_t { packets, outbox };
@@ -123,8 +138,9 @@ struct Geometry {
   int slots = 4;                   ///< of the inbox, which is the outbox too; 3 at least: see two_shot_all_reduce
   std::size_t slot_bytes = 0;      ///< of one slot of one block; a multiple of kLine
   bool cut = false;                ///< whether calls cut them to their size: see Connections::cut_slots
-  int p2p_slots = 4;               ///< slots per sender
+  int p2p_slots = 4;               ///< slots per sender; 2 at least
   std::size_t p2p_slot_bytes = 0;  ///< data of one, its header beside it; a multiple of kLine
+  bool both_copy = false;          ///< whether both ends of a message copy, if they can: two cores copy more than one
   std::size_t packet_bytes = 0;    ///< the largest message by packets, per block; CUDA doubles it on the wire
 };
 
@@ -143,14 +159,15 @@ struct Layout {
   std::size_t members = 0;   ///< [rank] its column in the table of segments: its rank in the session
   std::size_t in = 0;        ///< [block][rank] the peers' buffers of the running call, filled by `enter`
   std::size_t out = 0;
-  std::size_t packets = 0;  ///< [block][half][sender] one line, then data
-  std::size_t slots = 0;    ///< [block][slot], as inbox: written by one peer, or cut into lanes for several
-                            ///< as outbox: written by the owner, read by all
-  std::size_t p2p = 0;      ///< [block][sender][slot] Entry, then data
+  std::size_t packets = 0;      ///< [block][half][sender] one line, then data
+  std::size_t slots = 0;        ///< [block][slot], as inbox: written by one peer, or cut into lanes for several
+                                ///< as outbox: written by the owner, read by all
+  std::size_t invitations = 0;  ///< [block][receiver] Header: of messages from here
+  std::size_t p2p = 0;          ///< [block][sender][slot] Header, then data
   std::size_t bytes = 0;
 
   TUTTI_HD std::size_t packet_stride() const { return kLine + 2 * geometry.packet_bytes; }
-  TUTTI_HD std::size_t p2p_stride() const { return sizeof(Entry) + geometry.p2p_slot_bytes; }
+  TUTTI_HD std::size_t p2p_stride() const { return sizeof(Header) + geometry.p2p_slot_bytes; }
 };
 
 /// The least k with 2^k >= n.
@@ -168,7 +185,7 @@ TUTTI_HD constexpr std::size_t least_slot_bytes(int ranks) {
 
 inline Layout layout_of(const Geometry& g) {
   assert(g.packet_blocks <= g.blocks && g.message_blocks <= g.blocks);
-  assert(g.slots >= 3 && g.p2p_slots >= 1 && g.p2p_slot_bytes % kLine == 0 &&
+  assert(g.slots >= 3 && g.p2p_slots >= 2 && g.p2p_slot_bytes % kLine == 0 &&
          g.slot_bytes >= least_slot_bytes(g.ranks));
   Layout l{.geometry = g};
   std::size_t at = 0;
@@ -195,6 +212,7 @@ inline Layout layout_of(const Geometry& g) {
   const auto pairs_of = [&g](int some) { return static_cast<std::size_t>(some) * static_cast<std::size_t>(g.ranks); };
   l.packets = take(2 * pairs_of(g.packet_blocks) * l.packet_stride(), kPage);
   l.slots = take(blocks * slots * g.slot_bytes, kPage);
+  l.invitations = take(pairs_of(g.message_blocks) * sizeof(Header), kLine);
   l.p2p = take(pairs_of(g.message_blocks) * static_cast<std::size_t>(g.p2p_slots) * l.p2p_stride(), kPage);
   l.bytes = ceil_div(at, kPage) * kPage;
   return l;
@@ -317,11 +335,15 @@ class Connections {
   TUTTI_HD char* outbox(int owner, Count k) const { return arena(owner) + outbox_offset(k); }
   TUTTI_HD View outboxes(Count k) const { return per_rank(arenas(), size(), outbox_offset(k)); }
   /// Message slot k of this call, filled at `peer` by me, or here by `peer`: its header, then its data.
-  TUTTI_HD Entry* slot_at(int peer, Count k) const {
+  TUTTI_HD Header* slot_at(int peer, Count k) const {
     return p2p(peer, rank(), sent_base(p2p_data(peer)) + static_cast<std::uint64_t>(k));
   }
-  TUTTI_HD Entry* slot_from(int peer, Count k) const {
+  TUTTI_HD Header* slot_from(int peer, Count k) const {
     return p2p(rank(), peer, received_base(p2p_data(peer)) + static_cast<std::uint64_t>(k));
+  }
+  /// Where `receiver` tells `sender` of the buffer that a message of that rank is for.
+  TUTTI_HD Header* invitation(int sender, int receiver) const {
+    return at<Header>(arena(sender), layout().invitations) + block() * ranks() + at_index(receiver);
   }
   /// Where `sender`'s packets for use `use` of the region stand in `receiver`'s arena: one line, then data.
   TUTTI_HD char* packets(int receiver, std::uint64_t use, int sender) const {
@@ -393,10 +415,10 @@ class Connections {
   TUTTI_HD std::size_t outbox_offset(Count k) const {
     return layout().slots + slot(uses(Region::outbox) + static_cast<std::uint64_t>(k));
   }
-  TUTTI_HD Entry* p2p(int receiver, int sender, std::uint64_t use) const {
+  TUTTI_HD Header* p2p(int receiver, int sender, std::uint64_t use) const {
     const auto slots = static_cast<std::uint64_t>(geometry().p2p_slots);
     const std::size_t index = (block() * ranks() + at_index(sender)) * slots + use % slots;
-    return at<Entry>(arena(receiver), layout().p2p + index * layout().p2p_stride());
+    return at<Header>(arena(receiver), layout().p2p + index * layout().p2p_stride());
   }
 
   const Team& team_;

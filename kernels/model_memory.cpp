@@ -24,7 +24,7 @@ std::string slot_text(const Layout& l, std::size_t i) {
   return std::string("slot ").append(std::to_string(i % slots)).append(of_block(i / slots));
 }
 
-std::array<UnitKind, 4> kinds_of(const Layout& l) {
+std::array<UnitKind, 5> kinds_of(const Layout& l) {
   const Geometry& g = l.geometry;
   const std::size_t ranks = sized(g.ranks), slots = sized(g.blocks) * slots_apart(g);
   return {{{l.entries, sizeof(Entry), 2 * sized(g.blocks) * ranks,
@@ -44,6 +44,11 @@ std::array<UnitKind, 4> kinds_of(const Layout& l) {
                   .append(of_block(i / n / 2));
             }},
            {l.slots, g.slot_bytes * sized(g.slots) / slots_apart(g), slots, slot_text},
+           {l.invitations, sizeof(Header), sized(g.message_blocks) * ranks,
+            [](const Layout& layout, std::size_t i) {
+              const std::size_t n = sized(layout.geometry.ranks);
+              return std::string("invitation of rank ").append(std::to_string(i % n)).append(of_block(i / n));
+            }},
            {l.p2p, l.p2p_stride(), sized(g.message_blocks) * ranks * sized(g.p2p_slots),
             [](const Layout& layout, std::size_t i) {
               const std::size_t n = sized(layout.geometry.ranks), each = sized(layout.geometry.p2p_slots);

@@ -25,7 +25,7 @@ struct Piece {
   int rank = -1;                    ///< of the session: whose
   int segment = -1;                 ///< which, if it is of one
   const Layout* layout = nullptr;   ///< of an arena
-  std::array<UnitKind, 4> kinds{};  ///< the same
+  std::array<UnitKind, 5> kinds{};  ///< the same
   std::vector<History> units;       ///< one, or one of each entry, slot and message by packets in an arena
 };
 

@@ -139,7 +139,7 @@ At Places::in_arena_at(const void* where) const {
     at.kind = At::Kind::message;
     at.slot = static_cast<int>(i % static_cast<std::size_t>(g.p2p_slots));
     at.sender = static_cast<int>(i / static_cast<std::size_t>(g.p2p_slots) % ranks);
-    at.offset = within < sizeof(Entry) ? 0 : within - sizeof(Entry);
+    at.offset = within < sizeof(Header) ? 0 : within - sizeof(Header);
   } else if (offset >= layout_.slots) {
     at.kind = At::Kind::inbox;
     const std::size_t within = offset - layout_.slots;

@@ -28,6 +28,7 @@ inline Geometry tight_geometry(int ranks, int blocks, int slots) {
           .cut = slots > kLeastSlots,
           .p2p_slots = slots - 1,
           .p2p_slot_bytes = 256,
+          .both_copy = slots > kLeastSlots,
           .packet_bytes = 384};
 }
 

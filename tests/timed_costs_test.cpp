@@ -17,7 +17,7 @@ TEST(VirtualTime, OfAMessageIsTheSumOfItsWords) {
   const double bytes = 4000;
   const double stored = m.launch + m.wait + m.word + bytes / m.block;  // longer than the link and the memory take
   const double sent = std::max(stored + m.signal, stored + m.fence);
-  const double received = sent + m.flag + 2 * m.wait + m.word + bytes / m.block + m.signal;
+  const double received = sent + m.flag + m.wait + m.word + bytes / m.block + m.signal;
   EXPECT_DOUBLE_EQ(time_of(m, roomy(2), c), received);
 }
 

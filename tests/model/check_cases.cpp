@@ -37,6 +37,7 @@ std::vector<Size> sizes_of(Kernel kernel, const Geometry& g, int blocks) {
     return sizes;
   }
   if (shape == Shape::message) {
+    around(Header::kShort);
     around(g.p2p_slot_bytes);
     around(g.p2p_slot_bytes * b);
     // Every slot again, and more of the last.

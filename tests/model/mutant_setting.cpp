@@ -90,7 +90,7 @@ std::vector<Case> others(int turn, const Case& like, int ranks) {
 }
 
 /// Three calls of the kernel, at other roots each if it has any; `mixed`: with others in between. Three messages from
-/// each rank.
+/// each rank; `mixed`: two, each behind as many small ones as there are slots.
 Setting setting_of(Kernel kernel, int ranks, Mapped mapped, bool mixed, int turn) {
   Setting s;
   s.ranks = ranks;
@@ -105,7 +105,12 @@ Setting setting_of(Kernel kernel, int ranks, Mapped mapped, bool mixed, int turn
   for (int from = 0; c.shape() == Shape::message && from < ranks; ++from) {
     c.to = (from + c.to - c.root + ranks) % ranks;
     c.root = from;
-    s.calls.insert(s.calls.end(), 3, c);
+    Case small = c;
+    small.count = 10;
+    for (int i = 0; i < (mixed ? 2 : 3); ++i) {
+      if (mixed) s.calls.insert(s.calls.end(), static_cast<std::size_t>(s.slots) - 1, small);
+      s.calls.push_back(c);
+    }
   }
   for (int i = 0; i < 3 && c.shape() != Shape::message; ++i) {
     if (mixed && i > 0)
@@ -204,7 +209,7 @@ Seen seen_in(const Setting& setting) {
   Seen seen;
   const Found found = run_once(setting, 0, [&](const WordAt& at) {
     const bool lanes = at.lane.of > 1;
-    seen[{at.kernel, at.file, at.line, at.word}][at.rank].add({.calls = 1u << at.call,
+    seen[{at.kernel, at.file, at.line, at.word}][at.rank].add({.calls = std::uint64_t{1} << at.call,
                                                                .first_lane = lanes && at.lane.index == 0,
                                                                .other_lane = at.lane.index > 0,
                                                                .purpose = at.flags.purpose});

@@ -55,7 +55,7 @@ struct Site {
 
 /// How a rank runs a word.
 struct Ways {
-  std::uint32_t calls = 0;                      ///< bit c: in call c of the setting
+  std::uint64_t calls = 0;                      ///< bit c: in call c of the setting
   bool first_lane = false, other_lane = false;  ///< of lane_to and lane_from, where there are several
   Purpose purpose = Purpose::data;              ///< of signal, wait and advance
 

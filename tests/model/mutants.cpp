@@ -74,7 +74,7 @@ bool compares(Word word) {
 }
 
 /// Of the calls of a set, that in the middle.
-std::size_t middle_of(std::uint32_t calls) {
+std::size_t middle_of(std::uint64_t calls) {
   for (int before = std::popcount(calls) / 2; before > 0; --before) calls &= calls - 1;
   return static_cast<std::size_t>(std::countr_zero(calls));
 }
