@@ -106,11 +106,6 @@ std::string duration(double nanoseconds) {
                            : fmt::format("{:.3g} ms", nanoseconds * 1e-6);
 }
 
-double parts_of(Collective collective, int ranks) {
-  const Request request{.collective = collective};
-  return request.spreads_in() || request.spreads_out() ? ranks : 1;
-}
-
 }  // namespace
 
 std::span<const Implementation> implementations() { return kImplementations; }
@@ -125,10 +120,9 @@ bool in_rank_order(const Implementation& implementation) {
   return !Request{.collective = implementation.collective}.reduces() || reduces_in_rank_order(implementation.algorithm);
 }
 
-Quantities quantities_of(const Implementation& implementation, int ranks, double bytes, int blocks, double cache) {
+Quantities quantities_of(const Implementation& implementation, int ranks, double bytes, int blocks) {
   const Cost cost = cost_of(implementation.kernel, ranks, bytes, true, blocks);
-  const double local = bytes * parts_of(implementation.collective, ranks);
-  return {1.0, static_cast<double>(cost.steps), ranks - 1.0, cost.bytes, local, std::max(local - cache, 0.0)};
+  return {.steps = static_cast<double>(cost.steps), .peers = ranks - 1.0, .bytes = in_ranges(cost.bytes)};
 }
 
 Chooser::Chooser(const Geometry& geometry, bool deterministic, const Tuning& tuning)
@@ -140,23 +134,21 @@ Chooser::Chooser(const Geometry& geometry, bool deterministic, const Tuning& tun
   for (const Implementation& each : kImplementations) {
     const Formula& formula = tuning.of(each.kernel);
     if (!formula.known) continue;
-    // Straight from 0 to the cache's size, and from there on.
-    const double parts = parts_of(each.collective, ranks_);
-    const auto at = [&](double bytes) {
-      return tutti::nanoseconds(formula, quantities_of(each, ranks_, bytes, geometry.blocks, tuning.cache));
-    };
+    // Steps are the same, and bytes in proportion, for calls of any size.
+    constexpr double kSome = 1 << 20;
     Line& line = lines_[static_cast<std::size_t>(each.kernel)];
-    line.fixed = at(0);
-    line.knee = tuning.cache / parts;
-    line.slope = (at(line.knee) - line.fixed) / line.knee;
-    line.steeper = formula[Term::beyond] * parts;
+    line.fixed = tutti::nanoseconds(formula, quantities_of(each, ranks_, 0, geometry.blocks));
+    line.wire = cost_of(each.kernel, ranks_, kSome, true, geometry.blocks).bytes / kSome;
+    line.byte = formula.byte;
   }
 }
 
 double Chooser::nanoseconds(const Implementation& of, const Request& request) const {
   const Line& line = lines_[static_cast<std::size_t>(of.kernel)];
-  const auto bytes = static_cast<double>(request.bytes());
-  return line.fixed + line.slope * bytes + line.steeper * std::max(bytes - line.knee, 0.0);
+  const std::array<double, kByteRanges> bytes = in_ranges(line.wire * static_cast<double>(request.bytes()));
+  double sum = line.fixed;
+  for (std::size_t i = 0; i < bytes.size(); ++i) sum += line.byte[i] * bytes[i];
+  return sum;
 }
 
 bool Chooser::may_serve(const Implementation& of, const Request& request) const {

@@ -30,8 +30,8 @@ const Implementation* implementation_of(Collective collective, Algorithm algorit
 /// Whether `kernel` reduces every element at once, over all ranks in their order, or reduces nothing.
 bool in_rank_order(const Implementation& implementation);
 
-/// What the formula of `kernel` multiplies for a call of `bytes` bytes of Request::bytes(), beyond `cache` and below.
-Quantities quantities_of(const Implementation& implementation, int ranks, double bytes, int blocks, double cache);
+/// What the formula of `implementation` multiplies for a call of `bytes` bytes of Request::bytes().
+Quantities quantities_of(const Implementation& implementation, int ranks, double bytes, int blocks);
 
 /// What choosing needs of a communicator: the formulas of its number of ranks, and what limits them.
 class Chooser {
@@ -56,12 +56,11 @@ class Chooser {
   const Implementation* fastest(const Request& request, Algorithm except = Algorithm::automatic) const;
 
  private:
-  /// A formula for this number of ranks, by the bytes of a request.
+  /// A formula for this number of ranks.
   struct Line {
     double fixed = std::numeric_limits<double>::infinity();
-    double slope = 0;
-    double steeper = 0;  ///< what the slope is more by, beyond `knee` bytes
-    double knee = 0;
+    double wire = 0;                         ///< Cost::bytes of each of Request::bytes()
+    std::array<double, kByteRanges> byte{};  ///< nanoseconds of each of the former, by range
   };
   int ranks_;
   std::size_t packet_bytes_;

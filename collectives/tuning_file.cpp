@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "collectives/choose.hpp"
@@ -34,7 +35,7 @@ class Reader {
       refuse(fmt::format("is no JSON (byte {})", error.byte));
     }
     if (!json.is_object()) refuse("is no JSON object");
-    expect_keys(json, "", {"tutti_tuning", "device", "machine", "how", "command", "ranks", "cache", "formulas"});
+    expect_keys(json, "", {"tutti_tuning", "device", "machine", "how", "command", "ranks", "formulas"});
     if (const Json& version = at(json, "", "tutti_tuning"); version != kVersion)
       refuse(fmt::format("tutti_tuning is {}, this version reads {}", version.dump(), kVersion));
     const Json& device = at(json, "", "device");
@@ -47,8 +48,6 @@ class Reader {
                       "TUTTI_TUNING",
                       file_, on_gpu_ ? "CPUs" : "GPUs", on_gpu_ ? "GPUs" : "the CPU"));
     Tuning tuning = defaults;
-    tuning.cache = number(at(json, "", "cache"), "cache");
-    if (tuning.cache < 1) refuse("cache is below 1 byte");
     const Json& formulas = at(json, "", "formulas");
     if (!formulas.is_object()) refuse("formulas is no object");
     for (const auto& [name, algorithms] : formulas.items()) {
@@ -101,8 +100,7 @@ class Reader {
     bool serves_all = false;
     for (const Implementation& each : implementations()) {
       if (each.collective != collective) continue;
-      if (!algorithms.contains(name_of(each.algorithm)))
-        refuse(fmt::format("{}.{} is missing (null: never chosen)", place, name_of(each.algorithm)));
+      if (!algorithms.contains(name_of(each.algorithm))) tuning.of(each.kernel) = {};
       serves_all |= tuning.of(each.kernel).known && each.algorithm != Algorithm::packets && in_rank_order(each);
     }
     if (!serves_all) refuse(fmt::format("{} has no algorithm that serves every call", place));
@@ -112,13 +110,16 @@ class Reader {
     Formula formula;
     if (json.is_null()) return formula;
     if (!json.is_object()) refuse(fmt::format("{} is {}, no object or null", place, json.dump().substr(0, 40)));
-    std::set<std::string> known;
-    for (int i = 0; i < kTerms; ++i) {
-      const char* const name = name_of(static_cast<Term>(i));
-      known.insert(name);
-      formula.constants[static_cast<std::size_t>(i)] = number(at(json, place, name), below(place, name));
-    }
-    expect_keys(json, place, known);
+    expect_keys(json, place, {"base", "step", "peer", "byte"});
+    const auto constant = [&](const char* key) { return number(at(json, place, key), below(place, key)); };
+    formula.base = constant("base");
+    formula.step = constant("step");
+    formula.peer = constant("peer");
+    const Json& byte = at(json, place, "byte");
+    if (!byte.is_array() || byte.size() != formula.byte.size())
+      refuse(fmt::format("{}.byte is no list of {} numbers", place, formula.byte.size()));
+    for (std::size_t i = 0; i < byte.size(); ++i)
+      formula.byte[i] = number(byte[i], fmt::format("{}.byte[{}]", place, i));
     formula.known = true;
     return formula;
   }
@@ -150,19 +151,46 @@ Tuning read_tuning_file(const std::string& file, bool on_gpu, const Tuning& defa
   return read_tuning(text, file, on_gpu, defaults);
 }
 
+TuningNotes notes_of(std::string_view text) {
+  const Json json = Json::parse(text);
+  const auto told = [&](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  TuningNotes notes{json.at("device") == "gpu", told("machine"), told("how"), told("command"), {}};
+  if (json.contains("ranks") && json["ranks"].is_array())
+    for (const Json& ranks : json["ranks"])
+      if (ranks.is_number_integer()) notes.ranks.push_back(ranks.get<int>());
+  return notes;
+}
+
 std::string write_tuning(const Tuning& tuning, const TuningNotes& notes) {
-  Json json = {{"tutti_tuning", kVersion}, {"device", notes.on_gpu ? "gpu" : "cpu"},
-               {"machine", notes.machine}, {"how", notes.how},
-               {"command", notes.command}, {"ranks", notes.ranks},
-               {"cache", tuning.cache},    {"formulas", Json::object()}};
+  // A line for each formula, for people; four digits are more than measuring gives.
+  const auto text = [](const auto& value) { return Json(value).dump(); };
+  std::string lines =
+      fmt::format("{{\n \"tutti_tuning\": {},\n \"device\": \"{}\",\n", kVersion, notes.on_gpu ? "gpu" : "cpu");
+  lines += fmt::format(" \"machine\": {},\n \"how\": {},\n \"command\": {},\n \"ranks\": [{}],\n \"formulas\": {{",
+                       text(notes.machine), text(notes.how), text(notes.command), fmt::join(notes.ranks, ", "));
+  std::optional<Collective> open;
   for (const Implementation& each : implementations()) {
     const Formula& formula = tuning.of(each.kernel);
-    Json& entry = json["formulas"][name_of(each.collective)][name_of(each.algorithm)];
-    if (!formula.known) continue;  // null
-    for (int i = 0; i < kTerms; ++i)
-      entry[name_of(static_cast<Term>(i))] = formula.constants[static_cast<std::size_t>(i)];
+    if (open != each.collective)
+      lines += fmt::format("{}\n  \"{}\": {{", open ? "\n  }," : "", name_of(each.collective));
+    else
+      lines += ",";
+    open = each.collective;
+    lines += fmt::format("\n   \"{}\": ", name_of(each.algorithm));
+    if (!formula.known) {
+      lines += "null";
+      continue;
+    }
+    lines += fmt::format("{{\"base\": {:.4g}, \"step\": {:.4g}, \"peer\": {:.4g}, \"byte\": [", formula.base,
+                         formula.step, formula.peer);
+    for (std::size_t i = 0; i < formula.byte.size(); ++i)
+      lines += fmt::format("{}{:.4g}", i > 0 ? ", " : "", formula.byte[i]);
+    lines += "]}";
   }
-  return json.dump(1) + "\n";
+  return lines + "\n  }\n }\n}\n";
 }
 
 }  // namespace tutti
