@@ -24,7 +24,7 @@ project(small LANGUAGES CXX)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 add_custom_target(programs)
 add_custom_target(sanitize)
-foreach(name demo bench topo train check predict explain fit)
+foreach(name demo bench topo train check predict explain fit tune)
   add_executable(tutti-${name} program.cpp)
   add_dependencies(programs tutti-${name})
 endforeach()
@@ -191,7 +191,7 @@ class FrontDoor(unittest.TestCase):
         self.expect_one_line(self.run_script("emulate", "demo", environment={"TUTTI_CUDA": "OFF"}), 1, "needs nvcc")
 
     def test_every_verb_explains_itself_with_examples(self):
-        programs = ("demo", "bench", "topo", "train", "check", "predict", "explain", "fit")
+        programs = ("demo", "bench", "topo", "train", "check", "predict", "explain", "fit", "tune")
         for arguments in ([], *([verb] for verb in ("setup", "build", "test", "emulate", *programs))):
             for flag in ("-h", "--help"):
                 with self.subTest(arguments=[*arguments, flag]):
@@ -205,7 +205,7 @@ class FrontDoor(unittest.TestCase):
         gpus = "/proc/driver/nvidia/gpus"
         devices = len(os.listdir(gpus)) if os.path.isdir(gpus) else 0
         machine = min(8, max(2, devices or len(os.sched_getaffinity(0))))
-        for arguments, size in ((["demo", "x"], 4), (["train"], 4), (["bench"], 2), (["-n", "3", "demo", "x"], 3),
+        for arguments, size in ((["demo", "x"], 4), (["train"], 4), (["bench"], 2), (["tune"], 2), (["-n", "3", "demo", "x"], 3),
                                 (["-n", "1", "train"], 1), (["topo"], machine), (["-n", "3", "topo"], 3)):
             with self.subTest(arguments=arguments):
                 lines = self.ranks(self.run_script(*arguments))

@@ -80,7 +80,7 @@ def check(cmake, build, source, mpiexec, cxx, cuda):
         if headers != needed:
             failures.append(f"installed headers {sorted(headers)}, and tutti.hpp needs {sorted(needed)}")
         programs = sorted(name for name in installed if name.startswith("bin/"))
-        if programs != [f"bin/tutti-{name}" for name in ("bench", "demo", "explain", "fit", "predict", "topo", "train")]:
+        if programs != [f"bin/tutti-{name}" for name in ("bench", "demo", "explain", "fit", "predict", "topo", "train", "tune")]:
             failures.append(f"programs: {programs}")
         libraries = sorted(name for name in installed if name.endswith(".so"))
         for name in programs + libraries:
