@@ -1,4 +1,4 @@
-"""The tables of docs/predict.md, made by tutti-predict: predict_tables.py PROGRAM PAGE [--write].
+"""The tables of docs/predict.md and docs/gpu-speed.md, made by tutti-predict: predict_tables.py PROGRAM PAGE [--write].
 
 Between `<!-- table: NAME -->` and `<!-- end -->` the page must hold what the program predicts now, beside what others
 have published; the difference is printed and the result is 1. With --write the page is brought up to date instead.
@@ -24,6 +24,7 @@ VLLM_MULTIMEM = {512 * K: 11, M: 14, 2 * M: 18, 4 * M: 27, 16 * M: 87, 64 * M: 3
 VLLM_SMALLER = [(2, 512 * K, "one_shot", 7, 11), (2, M, "one_shot", 9, 17), (2, 2 * M, "one_shot", 13, 37),
                 (4, 512 * K, "one_shot", 10, 17), (4, 512 * K, "two_shot", 17, 17), (4, M, "one_shot", 15, 19),
                 (4, M, "two_shot", 18, 19), (4, 4 * M, "one_shot", 38, 37), (4, 4 * M, "two_shot", 43, 37)]
+HOP, LINK = 1.3, 370  # us: flag and wait of bench/machines/h100x8.json; GB/s: its link
 RING_BUSBW = {2: "365–370", 4: "365–370", 5: "365–370", 6: "365–370", 7: "365–370", 8: "365–370"}
 NVLS_BUSBW = {4: 370, 5: 420, 6: 440, 7: 460, 8: 480}
 
@@ -131,8 +132,30 @@ def many_ranks(program):
     return table(["ranks", "ring", "tree"], lines)
 
 
+def floors(program, ranks):
+    """Of each algorithm: its steps times HOP and its bytes at the links' rate, and what is predicted of the kernel."""
+    sizes = (8, 64 * K, M, 64 * M, G)
+    rows = {}
+    for bytes_ in sizes:
+        rows.update(predicted(program, "all_reduce", "--machine", "h100x8", "--ranks", str(ranks), "-b", str(bytes_), "-e",
+                              str(bytes_), "--algorithm", "all"))
+    lines = []
+    for name in dict.fromkeys(key[0] for key in rows):
+        cells = []
+        for bytes_ in sizes:
+            row = rows.get((name, bytes_))
+            floor = row and row["steps"] * HOP + row["link_bytes"] / LINK * 1e-3
+            cells.append(f"{figure(floor)}, {figure(row['time_us'])}" if row else "–")
+        one = next(row for key, row in rows.items() if key[0] == name)
+        lines.append([name, str(one["steps"]), *cells])
+    return table(["algorithm", "steps", *(size(bytes_) for bytes_ in sizes)], lines)
+
+
 TABLES = {"by size": by_size, "by algorithm": by_algorithm, "by ranks": by_ranks, "by collective": by_collective,
-          "by fewer ranks": by_fewer_ranks, "by machine": by_machine, "many ranks": many_ranks}
+          "by fewer ranks": by_fewer_ranks, "by machine": by_machine, "many ranks": many_ranks,
+          "floors of eight": lambda program: floors(program, 8), "floors of four": lambda program: floors(program, 4),
+          "floors of two": lambda program: floors(program, 2)}
+OF_GPU_SPEED = {name for name in TABLES if name.startswith("floors")}
 
 
 def current(page, program):
@@ -142,13 +165,13 @@ def current(page, program):
     return re.sub(r"(<!-- table: ([a-z ]+) -->\n).*?(<!-- end -->)", made, page, flags=re.S)
 
 
-def differences(page, program):
-    """What is wrong with the page, as lines."""
-    missing = [name for name in TABLES if f"<!-- table: {name} -->" not in page]
+def differences(page, program, tables):
+    """What is wrong with the page, which has these tables, as lines."""
+    missing = [name for name in tables if f"<!-- table: {name} -->" not in page]
     if missing:
         return [f"the page lacks the tables {', '.join(missing)}"]
-    return list(difflib.unified_diff(page.split("\n"), current(page, program).split("\n"), "docs/predict.md",
-                                     "predicted now", lineterm="", n=0))
+    return list(difflib.unified_diff(page.split("\n"), current(page, program).split("\n"), "the page", "predicted now",
+                                     lineterm="", n=0))
 
 
 def self_test(program):
@@ -157,12 +180,12 @@ def self_test(program):
         if name != "by ranks":
             TABLES.pop(name)
     good = current("before\n<!-- table: by ranks -->\n<!-- end -->\nafter\n", program)
-    assert not differences(good, program), differences(good, program)
+    assert not differences(good, program, TABLES), differences(good, program, TABLES)
     assert good.startswith("before\n") and good.endswith("-->\nafter\n"), good
     number = re.search(r"\| 8 \| (\d+) \|", good).group(1)
     for damaged in (good.replace(f"| 8 | {number} |", f"| 8 | {int(number) + 1} |"),
                     good.replace("| ranks |", "| gpus |"), good.replace("<!-- table: by ranks -->", "")):
-        assert damaged != good and differences(damaged, program), damaged
+        assert damaged != good and differences(damaged, program, TABLES), damaged
 
 
 def main():
@@ -175,11 +198,12 @@ def main():
         with open(name, "w", encoding="utf-8") as file:
             file.write(current(page, program))
         return None
-    found = differences(page, program)
+    of_page = OF_GPU_SPEED if name.endswith("gpu-speed.md") else set(TABLES) - OF_GPU_SPEED
+    found = differences(page, program, [table_ for table_ in TABLES if table_ in of_page])
     if found:
         print("\n".join(found))
-        sys.exit("docs/predict.md is not what is predicted now: python3 tests/predict_tables.py "
-                 "build/host/bin/tutti-predict docs/predict.md --write")
+        sys.exit(f"{name} is not what is predicted now: python3 tests/predict_tables.py build/host/bin/tutti-predict "
+                 f"{name} --write")
     return None
 
 
