@@ -99,6 +99,7 @@ NativeCudaBackend::NativeCudaBackend(const detail::CommunicatorState& communicat
   drop_what_graphs_kept();
   team_ = std::make_shared<CudaTeam>(communicator, options_);
   chooser_ = Chooser(choosing_geometry(team().layout.geometry), options_.deterministic, session_.tuning);
+  chooser_.set_multicast(device_->multicast() && ranks() > 1);
   everyone_ = set_of(members_);  // the team refuses more ranks than a set holds
 }
 
@@ -246,7 +247,7 @@ std::shared_ptr<detail::SegmentOwner> NativeCudaBackend::enter_in_table(Bootstra
 std::pair<std::shared_ptr<detail::SegmentOwner>, void*> NativeCudaBackend::allocate(Bootstrap& bootstrap,
                                                                                     std::size_t bytes) {
   drop_what_graphs_kept();
-  auto memory = allocate_device_segment({bootstrap, members_}, device_, bytes);
+  auto memory = allocate_device_segment({bootstrap, members_}, device_, bytes, true);
   char* const base = memory->base(bootstrap.rank());
   return {enter_in_table(bootstrap, std::move(memory)), base};
 }

@@ -24,6 +24,9 @@ void set_buffers(Call& call, const Request& request, Kernel kernel, const Caller
     call.in_place = caller.segments.find(request.in, request.bytes_in(n), caller.everyone);
   if (broadcasts || request.has_out(caller.rank))
     call.out_place = caller.segments.find(request.out, request.bytes_out(n), caller.everyone);
+  if (!by_multicast(kernel)) return;
+  call.in_multicast = caller.segments.multicast_of(call.in_place, caller.everyone);
+  call.out_multicast = caller.segments.multicast_of(call.out_place, caller.everyone);
 }
 
 }  // namespace tutti

@@ -18,13 +18,16 @@ constexpr Implementation kImplementations[] = {
     {Collective::all_reduce, Algorithm::tree, Kernel::tree_all_reduce},
     {Collective::all_reduce, Algorithm::recursive_doubling, Kernel::recursive_doubling_all_reduce},
     {Collective::all_reduce, Algorithm::halving_doubling, Kernel::halving_doubling_all_reduce},
+    {Collective::all_reduce, Algorithm::multicast, Kernel::multicast_all_reduce},
     {Collective::reduce_scatter, Algorithm::packets, Kernel::packets_reduce_scatter},
     {Collective::reduce_scatter, Algorithm::direct, Kernel::direct_reduce_scatter},
     {Collective::reduce_scatter, Algorithm::ring, Kernel::ring_reduce_scatter},
+    {Collective::reduce_scatter, Algorithm::multicast, Kernel::multicast_reduce_scatter},
     {Collective::all_gather, Algorithm::packets, Kernel::packets_all_gather},
     {Collective::all_gather, Algorithm::direct, Kernel::direct_all_gather},
     {Collective::all_gather, Algorithm::ring, Kernel::ring_all_gather},
     {Collective::all_gather, Algorithm::bruck, Kernel::bruck_all_gather},
+    {Collective::all_gather, Algorithm::multicast, Kernel::multicast_all_gather},
     {Collective::broadcast, Algorithm::packets, Kernel::packets_broadcast},
     {Collective::broadcast, Algorithm::direct, Kernel::direct_broadcast},
     {Collective::broadcast, Algorithm::ring, Kernel::ring_broadcast},
@@ -90,7 +93,23 @@ bool averages_in_one_step(const Request& request) {
   return request.op == ReduceOp::avg && request.type != DataType::f32 && request.type != DataType::f64;
 }
 
+/// Whether the switch reduces as the request asks, but for the order.
+bool switch_serves(const Request& request) {
+  if (!request.reduces()) return true;
+  const bool average = request.op == ReduceOp::avg;
+  return multicasts({request.type, average ? ReduceOp::sum : request.op, average ? 2u : 1u});
+}
+
 /// For an algorithm that was asked for.
+void check_multicast(const Request& request, bool has_multicast) {
+  if (!has_multicast)
+    refuse(request, fmt::format("needs multicast, which this machine has not; there are auto, {}",
+                                algorithms_of(request.collective)));
+  if (!switch_serves(request))
+    refuse(request,
+           fmt::format("cannot take {} of {}: the switch does not; use {}", name_of(request.op), name_of(request.type),
+                       request.collective == Collective::all_reduce ? "two_shot" : "direct"));
+}
 void check_order(const Request& request, bool deterministic) {
   if (!request.reduces() || reduces_in_rank_order(request.algorithm)) return;
   if (averages_in_one_step(request))
@@ -153,6 +172,7 @@ double Chooser::nanoseconds(const Implementation& of, const Request& request) co
 
 bool Chooser::may_serve(const Implementation& of, const Request& request) const {
   if (of.algorithm == Algorithm::packets && request.bytes() > packet_bytes_) return false;
+  if (of.algorithm == Algorithm::multicast && !(multicast_ && switch_serves(request))) return false;
   return in_rank_order(of) || (!deterministic_ && !averages_in_one_step(request));
 }
 
@@ -182,6 +202,7 @@ Plan choose(const Request& request, const Chooser& chooser) {
   if (request.algorithm == Algorithm::packets && request.bytes() > chooser.packet_bytes())
     refuse(request, fmt::format("carries at most {} bytes a message, this call has {}; use another",
                                 chooser.packet_bytes(), request.bytes()));
+  if (request.algorithm == Algorithm::multicast) check_multicast(request, chooser.multicast());
   check_order(request, chooser.deterministic());
   return {found->kernel, found->algorithm, "asked for"};
 }
@@ -189,7 +210,7 @@ Plan choose(const Request& request, const Chooser& chooser) {
 std::string algorithms_of(Collective collective) {
   std::string names;
   for (const Implementation& each : implementations_of(collective))
-    names.append(names.empty() ? "" : ", ").append(name_of(each.algorithm));
+    if (each.algorithm != Algorithm::multicast) names.append(names.empty() ? "" : ", ").append(name_of(each.algorithm));
   return names;
 }
 

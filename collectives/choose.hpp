@@ -43,6 +43,9 @@ class Chooser {
   int ranks() const { return ranks_; }
   std::size_t packet_bytes() const { return packet_bytes_; }
   bool deterministic() const { return deterministic_; }
+  /// Whether the ranks have a switch that reduces and replicates; they have none unless it is said.
+  bool multicast() const { return multicast_; }
+  void set_multicast(bool has) { multicast_ = has; }
   const char* origin() const { return origin_.data(); }
 
   /// What `of` is expected to take for `request`, whether or not it can serve it; infinite without a formula.
@@ -65,6 +68,7 @@ class Chooser {
   int ranks_;
   std::size_t packet_bytes_;
   bool deterministic_;
+  bool multicast_ = false;
   std::array<Line, kKernels> lines_;
   std::array<char, 160> origin_;
 };
@@ -72,7 +76,7 @@ class Chooser {
 /// Throws ErrorCode::unsupported, alike on all ranks, if the request forces an algorithm that cannot serve it.
 Plan choose(const Request& request, const Chooser& chooser);
 
-/// The algorithms that a collective can be forced to use: "ring, tree".
+/// The algorithms that a collective can be forced to use on every machine: "ring, tree".
 std::string algorithms_of(Collective collective);
 
 /// What `plan` costs by its kernel's formula if all buffers are mapped, what it is expected to take, and the next best.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "collectives/geometry_gpu.hpp"
+#include "collectives/multicast_cuda.hpp"
 #include "collectives/streams_cuda.hpp"
 #include "collectives/virtual_memory_cuda.hpp"
 #include "kernels/launch_cuda.hpp"
@@ -43,16 +44,22 @@ OnDevice::~OnDevice() {
 
 namespace {
 
-/// Whether TUTTI_GPU_MEMORY asks for segments of virtual memory.
-bool wants_virtual_memory(int device) {
+/// What TUTTI_GPU_MEMORY asks for.
+std::string_view asked_memory() {
   const char* const asked = std::getenv("TUTTI_GPU_MEMORY");
-  const std::string_view name = asked && *asked ? asked : "malloc";
-  if (name != "malloc" && name != "vmm")
-    throw Error(ErrorCode::invalid_argument, fmt::format("TUTTI_GPU_MEMORY is '{}'; use malloc or vmm", name));
+  return asked && *asked ? asked : "malloc";
+}
+
+/// Whether it asks for segments of virtual memory, which multicast needs too.
+bool wants_virtual_memory(int device) {
+  const std::string_view name = asked_memory();
+  if (name != "malloc" && name != "vmm" && name != "multicast")
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("TUTTI_GPU_MEMORY is '{}'; use malloc, vmm or multicast", name));
   if (name == "malloc") return false;
   if (const std::string lack = lack_of_virtual_memory(device); !lack.empty())
     throw Error(ErrorCode::unsupported,
-                fmt::format("TUTTI_GPU_MEMORY is vmm, but GPU {}: {}; use malloc", device, lack));
+                fmt::format("TUTTI_GPU_MEMORY is {}, but GPU {}: {}; use malloc", name, device, lack));
   return true;
 }
 
@@ -78,6 +85,10 @@ DeviceSession::DeviceSession(Bootstrap& bootstrap, const DevicePlan& plan, std::
     for (const int theirs : bootstrap.all_gather(static_cast<int>(virtual_memory_)))
       if (theirs != static_cast<int>(virtual_memory_))
         throw Error(ErrorCode::invalid_argument, "TUTTI_GPU_MEMORY differs between ranks; give all the same");
+    const bool could =
+        asked_memory() == "multicast" && session_ranks_ > 1 && plan_.ranks_here == 1 && can_multicast(device());
+    const std::vector<char> all = bootstrap.all_gather(static_cast<char>(could));
+    multicast_ = std::find(all.begin(), all.end(), 0) == all.end();
     for (const int theirs : bootstrap.all_gather(resident)) resident = std::min(resident, theirs);
     free_blocks_ = resident / plan_.ranks_here;
   } catch (...) {

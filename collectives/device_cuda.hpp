@@ -79,6 +79,9 @@ class DeviceSession {
     return (set_of(session_ranks) & ~plan_.in_process) != 0;
   }
   bool virtual_memory() const { return virtual_memory_; }  ///< segments are made of it
+  /// Whether an NVSwitch may reduce and replicate among the session's GPUs: it was asked for, and each rank has a GPU
+  /// of its own that says it can.
+  bool multicast() const { return multicast_; }
   std::chrono::nanoseconds timeout() const { return timeout_; }
   /// A stream for set-up: it does not wait for the default stream, nor for calls in flight.
   cudaStream_t quiet() const { return quiet_; }
@@ -130,6 +133,7 @@ class DeviceSession {
   int session_ranks_;
   std::atomic<int> free_blocks_ = 0;  ///< given back by any thread
   bool virtual_memory_ = false;
+  bool multicast_ = false;
   std::chrono::nanoseconds timeout_;
   cudaStream_t quiet_ = nullptr;
   cudaStream_t copies_ = nullptr;

@@ -8,15 +8,15 @@
 namespace tutti {
 namespace {
 
+/// `interface`: the version of CUDA whose signature `function` has.
 template <class F>
-void find(const char* name, F& function) {
-  constexpr unsigned kInterface = 12000;  // the version of CUDA whose signatures Driver has
+void find(const char* name, F& function, unsigned interface = 12000) {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult answer = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-  const cudaError_t result = cudaGetDriverEntryPointByVersion(name, &found, kInterface, cudaEnableDefault, &answer);
+  const cudaError_t result = cudaGetDriverEntryPointByVersion(name, &found, interface, cudaEnableDefault, &answer);
 #else
-  static_assert(CUDART_VERSION >= kInterface);
+  static_assert(CUDART_VERSION >= 12010);
   const cudaError_t result = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &answer);
 #endif
   if (result != cudaSuccess || answer != cudaDriverEntryPointSuccess || !found) {
@@ -43,6 +43,15 @@ Driver look_up() {
   find("cuMemRetainAllocationHandle", d.mem_retain_allocation_handle);
   find("cuMemExportToShareableHandle", d.mem_export_to_shareable_handle);
   find("cuMemImportFromShareableHandle", d.mem_import_from_shareable_handle);
+  try {
+    constexpr unsigned kMulticast = 12010;
+    find("cuMulticastGetGranularity", d.multicast_get_granularity, kMulticast);
+    find("cuMulticastCreate", d.multicast_create, kMulticast);
+    find("cuMulticastAddDevice", d.multicast_add_device, kMulticast);
+    find("cuMulticastBindMem", d.multicast_bind_mem, kMulticast);
+    find("cuMulticastUnbind", d.multicast_unbind, kMulticast);
+  } catch (const Error&) {  // then there is none
+  }
   return d;
 }
 

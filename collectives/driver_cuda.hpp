@@ -20,6 +20,13 @@ struct Driver {
   decltype(&cuMemRetainAllocationHandle) mem_retain_allocation_handle;
   decltype(&cuMemExportToShareableHandle) mem_export_to_shareable_handle;
   decltype(&cuMemImportFromShareableHandle) mem_import_from_shareable_handle;
+  // Of CUDA 12.1; all null with an older driver.
+  decltype(&cuMulticastGetGranularity) multicast_get_granularity;
+  decltype(&cuMulticastCreate) multicast_create;
+  decltype(&cuMulticastAddDevice) multicast_add_device;
+  decltype(&cuMulticastBindMem) multicast_bind_mem;
+  decltype(&cuMulticastUnbind) multicast_unbind;
+  bool has_multicast() const { return multicast_unbind != nullptr; }
 };
 
 /// Found at the first call. Throws ErrorCode::unsupported, naming the function, if the driver lacks one.

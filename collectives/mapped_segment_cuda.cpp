@@ -21,6 +21,11 @@ void MappedSegment::set(int rank, char* base, std::size_t bytes) {
   bytes_[static_cast<std::size_t>(rank)] = bytes;
 }
 
+void MappedSegment::set_multicast(char* base, Thing thing) {
+  multicast_ = base;
+  holding_.mappings.push_back(std::move(thing));
+}
+
 std::vector<MappedSegment::Thing> hand_over(Bootstrap& bootstrap, MappedSegment::Thing mine) {
   // On the heap: if an exchange below fails, a slower rank may still read it, and then it is never freed.
   auto* const offered = new MappedSegment::Thing(std::move(mine));

@@ -21,8 +21,12 @@ class MappedSegment : public SharedSegment {
   char* base(int rank) const override { return bases_[static_cast<std::size_t>(rank)]; }
   std::size_t bytes(int rank) const override { return bytes_[static_cast<std::size_t>(rank)]; }
 
+  char* multicast() const override { return multicast_; }
+
   /// Rank `rank`'s share is at `base` here.
   void set(int rank, char* base, std::size_t bytes);
+  /// The switch reaches every share at `base`, as long as `thing` lives.
+  void set_multicast(char* base, Thing thing);
   detail::RetiredMemory::Holding& holding() { return holding_; }
 
  private:
@@ -31,6 +35,7 @@ class MappedSegment : public SharedSegment {
   RankSet members_;
   std::vector<char*> bases_;
   std::vector<std::size_t> bytes_;
+  char* multicast_ = nullptr;
   detail::RetiredMemory::Holding holding_;
 };
 

@@ -9,9 +9,9 @@ constexpr std::array<const char*, kCollectives> kCollectiveNames = {
     "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "gather",
     "scatter",    "all_to_all",     "send",       "recv",      "barrier"};
 constexpr std::array<const char*, kAlgorithms> kAlgorithmNames = {
-    "auto",     "ring",         "one_shot",           "two_shot",         "direct",
-    "packets",  "tree",         "recursive_doubling", "halving_doubling", "bruck",
-    "pairwise", "dissemination"};
+    "auto",     "ring",          "one_shot",           "two_shot",         "direct",
+    "packets",  "tree",          "recursive_doubling", "halving_doubling", "bruck",
+    "pairwise", "dissemination", "multicast"};
 constexpr std::array<const char*, 4> kBackends = {"auto", "native", "mpi", "nccl"};
 
 template <class E>

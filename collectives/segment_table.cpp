@@ -26,7 +26,7 @@ int SegmentTable::add(Bootstrap& bootstrap, std::span<const int> members, const 
   for (int r = 0; r < bootstrap.size(); ++r)
     bases_[row + static_cast<std::size_t>(members[static_cast<std::size_t>(r)])] = segment.base(r);
   const int me = bootstrap.rank();
-  own_.push_back({segment.base(me), segment.base(me) + segment.bytes(me), index, set_of(members)});
+  own_.push_back({segment.base(me), segment.base(me) + segment.bytes(me), index, set_of(members), segment.multicast()});
   return index;
 }
 
@@ -45,6 +45,14 @@ Place SegmentTable::find(const void* pointer, std::size_t bytes, RankSet readers
     if (begin >= own.begin && begin + bytes <= own.end && (readers & ~own.members) == 0)
       return place(own.index, static_cast<std::size_t>(begin - own.begin));
   return {};
+}
+
+char* SegmentTable::multicast_of(Place place, RankSet ranks) const {
+  if (!place.mapped() || place.offset() % 16 != 0) return nullptr;
+  const std::lock_guard lock(mutex_);
+  for (const Own& own : own_)
+    if (own.index == place.segment() && own.members == ranks && own.multicast) return own.multicast + place.offset();
+  return nullptr;
 }
 
 }  // namespace tutti

@@ -43,12 +43,17 @@ class SegmentTable {
   /// else not mapped.
   Place find(const void* pointer, std::size_t bytes, RankSet readers) const;
 
+  /// Where a switch reaches `place` of all of `ranks` at once; null if it does not, or other ranks too, or if it is no
+  /// multiple of 16.
+  char* multicast_of(Place place, RankSet ranks) const;
+
  private:
   struct Own {
     const char* begin;
     const char* end;
     int index;
     RankSet members;
+    char* multicast;
   };
   int ranks_;
   mutable std::mutex mutex_;

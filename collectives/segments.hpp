@@ -15,6 +15,8 @@ class SharedSegment {
   /// Where rank's share is mapped here; 2 MiB-aligned, zero-filled at creation. Null if it has 0 bytes.
   virtual char* base(int rank) const = 0;
   virtual std::size_t bytes(int rank) const = 0;
+  /// Where a switch reaches every rank's share at once; null if none does.
+  virtual char* multicast() const { return nullptr; }
 };
 
 /// When a segment's pages are made.

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "collectives/mapped_segment_cuda.hpp"
+#include "collectives/multicast_cuda.hpp"
 #include "collectives/streams_cuda.hpp"
 #include "collectives/virtual_memory_cuda.hpp"
 #include "kernels/views.hpp"
@@ -51,10 +54,11 @@ Thing make_by_malloc(DeviceSession& device, bool by_handle, Offered& mine) {
   return owner;
 }
 
-Thing make_virtual(DeviceSession& device, bool shareable, Offered& mine, Descriptor& descriptor) {
+std::shared_ptr<VirtualMemory> make_virtual(DeviceSession& device, bool shareable, std::size_t grain, Offered& mine,
+                                            Descriptor& descriptor) {
   std::shared_ptr<VirtualMemory> memory;
   try {
-    memory = VirtualMemory::make(device.device(), mine.bytes, shareable, device.peers());
+    memory = VirtualMemory::make(device.device(), mine.bytes, shareable, device.peers(), grain);
   } catch (const Error& error) {
     refuse(device.device(), mine.bytes, error.what());
   }
@@ -65,24 +69,35 @@ Thing make_virtual(DeviceSession& device, bool shareable, Offered& mine, Descrip
   return memory;
 }
 
+bool have_as_many_bytes(const std::vector<Offered>& offered) {
+  return std::all_of(offered.begin(), offered.end(),
+                     [&](const Offered& each) { return each.bytes > 0 && each.whole == offered[0].whole; });
+}
+
 }  // namespace
 
 std::shared_ptr<SharedSegment> allocate_device_segment(const Members& members, std::shared_ptr<DeviceSession> device,
-                                                       std::size_t bytes) {
+                                                       std::size_t bytes, bool multicast) {
   Bootstrap& bootstrap = members.bootstrap;
   const detail::OnDevice current(device->device());
   const detail::BesideCaptures beside;
   device->expect_idle(bootstrap, members.session_ranks, "a communicator is made, or memory allocated,");
+  multicast &= device->multicast() && bootstrap.size() > 1;
   const bool is_virtual = device->virtual_memory(), strangers = device->has_strangers(members.session_ranks);
   auto segment = std::make_shared<MappedSegment>(members, device);
 
   Offered mine{};
   mine.bytes = bytes;
   Thing own;
+  std::shared_ptr<VirtualMemory> own_virtual;
   Descriptor descriptor;
   detail::together(bootstrap, [&] {
     if (bytes == 0) return;
-    own = is_virtual ? make_virtual(*device, strangers, mine, descriptor) : make_by_malloc(*device, strangers, mine);
+    const std::size_t grain = multicast ? multicast_grain(bootstrap.size(), bytes, strangers) : 0;
+    if (is_virtual)
+      own = own_virtual = make_virtual(*device, strangers, grain, mine, descriptor);
+    else
+      own = make_by_malloc(*device, strangers, mine);
   });
   const std::vector<Offered> offered = bootstrap.all_gather(mine);
   std::vector<Descriptor> descriptors(offered.size());
@@ -109,6 +124,11 @@ std::shared_ptr<SharedSegment> allocate_device_segment(const Members& members, s
       }
     }
   });
+  if (!multicast || !have_as_many_bytes(offered)) return segment;
+  if (auto object = bind_multicast(members, *device, std::move(own_virtual))) {
+    char* const base = object->base();
+    segment->set_multicast(base, std::move(object));
+  }
   return segment;
 }
 

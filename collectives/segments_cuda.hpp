@@ -17,10 +17,11 @@ struct Members {
 /// `bytes` zeroed bytes on every rank's GPU (may differ between ranks; 0 is legal), 2 MiB-aligned, mapped by all:
 /// between processes by CUDA IPC or, if the session makes virtual memory, by descriptors; between threads by pointers.
 /// Collective; throws on all ranks alike, also if a call of the session is in flight on one. A rank's memory is freed
-/// by a later call, after every rank has let go.
+/// by a later call, after every rank has let go. `multicast`: reached by the switch too, if the session has one that
+/// can.
 std::shared_ptr<SharedSegment> allocate_device_segment(const Members& members,
-                                                       std::shared_ptr<detail::DeviceSession> device,
-                                                       std::size_t bytes);
+                                                       std::shared_ptr<detail::DeviceSession> device, std::size_t bytes,
+                                                       bool multicast = false);
 
 /// The callers' own memory: `bytes` at `memory` on each rank (may differ; null and 0 are legal), mapped by all through
 /// the allocation that it lies in. Null, on all ranks alike, if some rank's is not device memory of its GPU, or of a

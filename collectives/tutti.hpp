@@ -43,8 +43,9 @@ enum class Algorithm : std::uint8_t {
   bruck,               ///< all_gather: log2 n steps, each of which doubles what a rank has
   pairwise,            ///< all_to_all: n-1 steps, one partner each
   dissemination,       ///< barrier: log2 n steps
+  multicast,           ///< the NVSwitch reduces and replicates memory of `allocate`: see docs/gpus.md
 };
-inline constexpr int kAlgorithms = 12;
+inline constexpr int kAlgorithms = 13;
 
 /// Per-call options. All but `stream` must be equal on all ranks.
 struct Options {

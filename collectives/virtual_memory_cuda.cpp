@@ -33,16 +33,16 @@ Descriptor share_of(CUmemGenericAllocationHandle handle, CUresult* result) {
 }  // namespace
 
 std::shared_ptr<VirtualMemory> VirtualMemory::make(int device, std::size_t bytes, bool shareable,
-                                                   std::span<const int> devices) {
+                                                   std::span<const int> devices, std::size_t grain) {
   CUmemAllocationProp wanted{};
   wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   wanted.location.id = device;
   if (shareable) wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  std::size_t grain = 0;
-  check_driver(driver().mem_get_allocation_granularity(&grain, &wanted, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+  std::size_t own_grain = 0;
+  check_driver(driver().mem_get_allocation_granularity(&own_grain, &wanted, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
                "cuMemGetAllocationGranularity");
-  grain = std::max(grain, kAlignment);
+  grain = std::max({grain, own_grain, kAlignment});  // powers of two
   if (bytes > SIZE_MAX - grain) throw Error(ErrorCode::system, "cuMemCreate: more than an address space");
   const std::size_t whole = ceil_div(bytes, grain) * grain;
   CUmemGenericAllocationHandle handle = 0;
@@ -53,12 +53,7 @@ std::shared_ptr<VirtualMemory> VirtualMemory::make(int device, std::size_t bytes
 }
 
 std::shared_ptr<VirtualMemory> VirtualMemory::from_descriptor(int fd, std::size_t bytes, int device) {
-  CUmemGenericAllocationHandle handle = 0;
-  check_driver(
-      driver().mem_import_from_shareable_handle(&handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)),
-                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-      "cuMemImportFromShareableHandle");
-  const std::shared_ptr<VirtualMemory> memory(new VirtualMemory(handle, bytes));
+  const std::shared_ptr<VirtualMemory> memory(new VirtualMemory(import_handle(fd), bytes));
   memory->map({&device, 1});
   return memory;
 }
@@ -77,11 +72,22 @@ VirtualMemory::~VirtualMemory() {
   driver().mem_release(handle_);
 }
 
-Descriptor VirtualMemory::share() const {
+Descriptor VirtualMemory::share() const { return share_handle(handle_); }
+
+Descriptor share_handle(CUmemGenericAllocationHandle handle) {
   CUresult result = CUDA_SUCCESS;
-  Descriptor shared = share_of(handle_, &result);
+  Descriptor shared = share_of(handle, &result);
   check_driver(result, "cuMemExportToShareableHandle");
   return shared;
+}
+
+CUmemGenericAllocationHandle import_handle(int fd) {
+  CUmemGenericAllocationHandle handle = 0;
+  check_driver(
+      driver().mem_import_from_shareable_handle(&handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)),
+                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      "cuMemImportFromShareableHandle");
+  return handle;
 }
 
 std::string lack_of_virtual_memory(int device) {

@@ -16,9 +16,10 @@ namespace tutti {
 /// back and then lets go of the memory, which lives on where others have it mapped.
 class VirtualMemory {
  public:
-  /// New memory on `device`, at least `bytes`, 2 MiB-aligned. `shareable`: other processes may import it.
+  /// New memory on `device`, at least `bytes` and a multiple of `grain`, 2 MiB-aligned. `shareable`: other processes
+  /// may import it.
   static std::shared_ptr<VirtualMemory> make(int device, std::size_t bytes, bool shareable,
-                                             std::span<const int> devices);
+                                             std::span<const int> devices, std::size_t grain = 0);
   /// Memory of another process, of exactly `bytes`, out of the descriptor that it has exported.
   static std::shared_ptr<VirtualMemory> from_descriptor(int fd, std::size_t bytes, int device);
   ~VirtualMemory();
@@ -27,6 +28,7 @@ class VirtualMemory {
 
   char* base() const { return reinterpret_cast<char*>(base_); }
   std::size_t bytes() const { return bytes_; }
+  CUmemGenericAllocationHandle handle() const { return handle_; }
   Descriptor share() const;
 
  private:
@@ -41,6 +43,10 @@ class VirtualMemory {
 
 /// Why `device` cannot have such memory, shareable between processes; empty if it can.
 std::string lack_of_virtual_memory(int device);
+
+/// A descriptor of physical memory or of a multicast object, and back.
+Descriptor share_handle(CUmemGenericAllocationHandle handle);
+CUmemGenericAllocationHandle import_handle(int fd);
 
 /// A descriptor of somebody else's memory of this process that begins at `base`; none if it cannot be exported.
 Descriptor share_of_foreign(const void* base);
