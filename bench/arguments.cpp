@@ -117,8 +117,8 @@ environment:
 }  // namespace
 
 BenchArguments parse_bench(const std::vector<std::string>& arguments) {
-  std::string operations, first, last, step, factor, type, op, root = "0", check = "1", calls, warm_up, rounds, ranks,
-                                                               graph;
+  std::string operations, first, last, step, factor, type, op, root = "0", check = "1", calls, warm_up, rounds, again,
+                                                               ranks, graph;
   std::string backends, peers, memories = "peer-mapped,any", algorithms = "auto", in_place = "out";
   BenchArguments result;
 
@@ -147,9 +147,13 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   app.add_option("-n,--iters", calls, "calls per round [as many as fill about 15 ms]");
   app.add_option("-w,--warmup_iters", warm_up, "calls before measuring [2]");
   app.add_option("--rounds", rounds, "rounds per size [15]");
+  app.add_option("--again", again, "seconds that a close race may run again, with five times the rounds [120]");
   app.add_flag("--steady", result.steady, "leave the buffers alone between calls, as OSU and nccl-tests do");
   app.add_option("--graph", graph, "replay so many calls, captured into one CUDA graph (GPUs)");
   app.add_flag("--costs", result.costs, "show what native's algorithms cost: steps, bytes on the wire");
+  app.add_flag("--bounds", result.bounds,
+               "measure and show what a call takes at least on this machine, and which share of its time that is; CPUs "
+               "only, not with --steady");
   app.add_option("--json", result.json, "also write the rows to this file");
   app.add_flag("--check-arguments", result.check_only)->group("");
   app.add_option("--ranks", ranks)->group("");
@@ -214,10 +218,13 @@ BenchArguments parse_bench(const std::vector<std::string>& arguments) {
   if (given("-n")) result.calls = whole_number("-n", calls, 1, 1000000);
   if (given("-w")) result.warm_up = whole_number("-w", warm_up, 0, 1000000);
   if (given("--rounds")) result.rounds = whole_number("--rounds", rounds, 1, 100000);
+  if (given("--again")) result.again_seconds = whole_number("--again", again, 0, 100000);
   if (given("--graph")) result.graph = whole_number("--graph", graph, 1, 10000);
   if (result.graph > 0 && result.in_place.back())
     throw ArgumentError("--graph and --in-place exclude each other: a call in place reduces again what it has reduced");
   if (given("--ranks")) result.ranks = whole_number("--ranks", ranks, 1, 1 << 20);
+  if (result.bounds && result.steady)
+    throw ArgumentError("--bounds and --steady exclude each other: the bounds are of buffers that are rewritten");
   if (given("--json") && result.json.empty()) throw ArgumentError("--json '': give a file name");
   return result;
 }

@@ -37,11 +37,13 @@ struct BenchArguments {
   int calls = 0;  ///< per batch; 0: as many as fill the time of a batch
   int warm_up = 2;
   int rounds = 15;
+  int again_seconds = 120;  ///< bound of the longer run of a close race
   bool check = true;
   bool steady = false;
-  int graph = 0;       ///< calls in a CUDA graph, 0: none
-  bool costs = false;  ///< show steps and wire bytes
-  std::string json;    ///< file name, or empty
+  int graph = 0;        ///< calls in a CUDA graph, 0: none
+  bool costs = false;   ///< show steps and wire bytes
+  bool bounds = false;  ///< measure and show what a call takes at least
+  std::string json;     ///< file name, or empty
 
   std::optional<int> ranks;         ///< --ranks of --check-arguments
   bool check_only = false;          ///< --check-arguments: say whether the arguments are good, and end

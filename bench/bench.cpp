@@ -97,10 +97,11 @@ int measure(const BenchArguments& arguments, const std::vector<std::string>& wor
     options.rounds = arguments.rounds;
     options.calls = arguments.calls;
     options.warm_up = arguments.warm_up;
+    options.second_run_seconds = arguments.again_seconds;
   }
   options.check = arguments.check;
   options.steady = arguments.steady;
-  Race race(session, lineup.meeting(), options, lineup.device());
+  Race race(session, lineup.meeting(), options, lineup.device(), lineup.limits());
 
   const Table table(arguments, !machine.emulated);
   print(first, table.header(setting_of(lineup, machine, on_gpu, ranks)));

@@ -55,6 +55,8 @@ Lineup::Lineup(Session& session, const BenchArguments& arguments, const BufferBy
   // A call of few bytes still gets pages of its own.
   const std::size_t in = std::max<std::size_t>(bytes.in, 4096), out = std::max<std::size_t>(bytes.out, 4096);
   for (MemoryKind kind : arguments.memories) memories_.push_back(memory_of(kind, in, out));
+  if (arguments.bounds && !on_gpu_)
+    limits_ = std::make_unique<Limits>(*bootstrap_, meeting_, memories_, std::max(in, out));
   for (const peers::Setting& peer : arguments.peers) add_peer(peer, in, out);
 }
 
@@ -84,7 +86,7 @@ std::unique_ptr<Contender> Lineup::contender_of(Communicator& communicator, Algo
   return graph_ > 0 ? graph_contender(communicator, algorithm, graph_) : tutti_contender(communicator, algorithm);
 }
 
-Lineup::Memory Lineup::memory_of(MemoryKind kind, std::size_t in, std::size_t out) {
+Memory Lineup::memory_of(MemoryKind kind, std::size_t in, std::size_t out) {
   Memory memory{kind, nullptr, nullptr};
   for (auto [bytes, place] : {std::pair{in, &memory.in}, std::pair{out, &memory.out}}) {
     if (kind == MemoryKind::peer_mapped) {

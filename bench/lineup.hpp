@@ -7,6 +7,7 @@
 #include "bench/buffers.hpp"
 #include "bench/cases.hpp"
 #include "bench/contender.hpp"
+#include "bench/limits.hpp"
 #include "bench/meeting_point.hpp"
 #include "bench/rows.hpp"
 #include "collectives/tutti.hpp"
@@ -24,6 +25,8 @@ class Lineup {
   Lineup(Session& session, const BenchArguments& arguments, const BufferBytes& bytes);
 
   MeetingPoint& meeting() { return meeting_; }
+  /// What measures bounds; null where native runs on GPUs, or nobody asked for them.
+  Limits* limits() { return limits_.get(); }
   /// Of native's communicator, on each rank.
   std::size_t arena_bytes() const;
   /// A communicator on the GPU, if the buffers are its memory.
@@ -37,11 +40,6 @@ class Lineup {
   std::vector<Lane> lanes(const Case& c) const;
 
  private:
-  struct Memory {
-    MemoryKind kind;
-    std::byte* in;
-    std::byte* out;
-  };
   void add_backend(BackendKind backend);
   std::unique_ptr<Contender> contender_of(Communicator& communicator, Algorithm algorithm) const;
   void add_peer(const peers::Setting& peer, std::size_t in, std::size_t out);
@@ -59,6 +57,7 @@ class Lineup {
   std::vector<OwnMemory> own_;
   std::vector<std::shared_ptr<std::byte>> device_;
   std::vector<Memory> memories_;
+  std::unique_ptr<Limits> limits_;
   std::vector<std::string> notes_;
 };
 

@@ -14,10 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Up to this, preparing and reading belong to the measured time: a clock and a barrier around each call would cost more
-// than the call.
-constexpr std::size_t kMeasuredTogether = 4096;
-
 Placement placement_of(double ns) {
   if (ns <= 0) return Placement::unknown;
   if (ns > 1000) return Placement::mixed;              // somebody else ran on one of the cores all the time
@@ -57,6 +53,15 @@ Race::Sample Race::worst(Sample mine) {
 
 double Race::distance() { return access_.direct() ? meeting_.exchange_ns() : 0; }
 
+std::map<MemoryKind, double> Race::bounds(const Case& c, const std::vector<Lane>& all, double ns) {
+  std::map<MemoryKind, double> found;
+  if (!limits_) return found;
+  for (const Lane& lane : all)
+    if (!lane.contender->elsewhere() && found.count(lane.memory) == 0)
+      found[lane.memory] = limits_->bound(c, lane.memory, ns);
+  return found;
+}
+
 // One call whose every element has its own value.
 std::uint64_t Race::verify(const Trial& trial, const Lane& lane) {
   if (lane.contender->elsewhere()) return 0;  // done with the refusal
@@ -74,9 +79,10 @@ Race::Sample Race::batch(const Trial& trial, const Lane& lane, long calls) {
   };
   Contender& contender = *lane.contender;
   const Buffers buffers = lane.buffers;
-  // Not on a GPU, whose calls take longer than a clock, and preparing them longer than they; not if there is a root:
-  // it, or who only sends to it, would run ahead of the others, and a call would seem to take less than its way.
-  const bool together = c.bytes <= kMeasuredTogether && access_.direct() && !c.rooted();
+  // Small ones, since a clock and a barrier around each call would cost more than the call. Not on a GPU, whose calls
+  // take longer than a clock, and preparing them longer than they; not if there is a root: it, or who only sends to it,
+  // would run ahead of the others, and a call would seem to take less than its way.
+  const bool together = measured_together(c) && access_.direct();
   if (Elsewhere* const elsewhere = contender.elsewhere()) {
     meeting_.barrier();
     const Batch batch{.calls = calls, .turn = turn_, .together = together, .steady = options_.steady};
@@ -125,7 +131,7 @@ Race::Heat Race::heat(const Trial& trial, const std::vector<Lane>& all, const st
   double ns = distance();
   const auto begin = Clock::now();
   for (int number = 0; number < 4 * rounds; ++number) {
-    Round round{placement_of(ns), ns, std::vector<double>(all.size())};
+    Round round{placement_of(ns), ns, std::vector<double>(all.size()), bounds(trial.shape(), all, ns)};
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t lane = entrants[(i + static_cast<std::size_t>(number)) % n];
       const Sample sample = batch(trial, all[lane], calls_[lane]);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/limits.hpp"
 #include "bench/meeting_point.hpp"
 #include "bench/rows.hpp"
 #include "bench/trial.hpp"
@@ -43,8 +44,10 @@ struct RaceResult {
 class Race {
  public:
   /// `device`: a communicator on the GPU whose memory the lanes' buffers are, which outlives the race; null on the CPU.
-  Race(Session& session, MeetingPoint& meeting, const RaceOptions& options, const Communicator* device = nullptr)
-      : session_(session), meeting_(meeting), options_(options), access_(copy_through(device)) {}
+  /// `limits`: to measure bounds in each round, with buffers that are fresh; null: do not.
+  Race(Session& session, MeetingPoint& meeting, const RaceOptions& options, const Communicator* device = nullptr,
+       Limits* limits = nullptr)
+      : session_(session), meeting_(meeting), options_(options), access_(copy_through(device)), limits_(limits) {}
   RaceResult run(const Case& c, const std::vector<Lane>& lanes);
 
  private:
@@ -59,6 +62,7 @@ class Race {
 
   std::string refusal(const Case& c, const Lane& lane, std::uint64_t* wrong);
   double distance();
+  std::map<MemoryKind, double> bounds(const Case& c, const std::vector<Lane>& all, double ns);
   std::uint64_t verify(const Trial& trial, const Lane& lane);
   Sample batch(const Trial& trial, const Lane& lane, long calls);
   Sample worst(Sample mine);
@@ -69,6 +73,7 @@ class Race {
   MeetingPoint& meeting_;
   RaceOptions options_;
   HostAccess access_;
+  Limits* limits_;
   std::size_t turn_ = 0;              // calls so far; chooses what the inputs hold
   std::vector<std::uint64_t> wrong_;  // per lane
   std::vector<long> calls_;           // per batch and lane

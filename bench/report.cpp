@@ -43,6 +43,8 @@ Json row_object(const Row& row, bool timed) {
         {"time_us", row.seconds * 1e6},
         {"time_us_min", row.seconds_min * 1e6},
         {"time_us_max", row.seconds_max * 1e6},
+        {"bound_us", row.bound > 0 ? Json(row.bound * 1e6) : Json(nullptr)},
+        {"share", row.bound > 0 ? Json(100 * row.bound / row.seconds) : Json(nullptr)},
         {"algbw", algbw(c.bytes, row.seconds) / kGB},
         {"busbw", busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB},
     });

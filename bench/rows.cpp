@@ -100,11 +100,13 @@ std::vector<Row> Rows::build(std::vector<std::string>* notes) const {
       const std::vector<Placement> reported = series.reported();
       if (std::find(reported.begin(), reported.end(), placement) == reported.end()) continue;
       const std::vector<const Round*> rounds = series.of(placement);
-      std::vector<double> seconds, ns;
+      std::vector<double> seconds, ns, bounds;
       for (const Round* round : rounds) {
         if (round->seconds[lane] <= 0) continue;
         seconds.push_back(round->seconds[lane] * case_.time_scale());
         ns.push_back(round->ns);
+        if (const auto bound = round->bound.find(lanes_[lane].memory); bound != round->bound.end())
+          bounds.push_back(bound->second);
       }
       if (seconds.empty()) continue;
       Row row;
@@ -117,6 +119,7 @@ std::vector<Row> Rows::build(std::vector<std::string>* notes) const {
       row.seconds = median(seconds);
       row.seconds_min = *std::min_element(seconds.begin(), seconds.end());
       row.seconds_max = *std::max_element(seconds.begin(), seconds.end());
+      if (!bounds.empty()) row.bound = median(bounds);
       row.ratio = ratios(lane, rounds);
       row.best_peer = best_peer(lane, rounds);
       row.placement = placement;

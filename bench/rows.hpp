@@ -24,11 +24,13 @@ struct Lane {
   bool races(const Lane& peer) const { return peer.memory == memory || peer.contender->elsewhere(); }
 };
 
-/// One round: every lane's seconds per call on the slowest rank; lanes that did not take part have 0.
+/// One round: every lane's seconds per call on the slowest rank; lanes that did not take part have 0. What a call takes
+/// at least, where that was measured.
 struct Round {
   Placement placement;  ///< mixed if it changed during the round, or could not be told
   double ns;
   std::vector<double> seconds;
+  std::map<MemoryKind, double> bound = {};
 };
 
 struct Ratio {
@@ -41,7 +43,8 @@ struct Row {
   std::string backend, asked_algorithm, algorithm;
   MemoryKind memory = MemoryKind::any;
   double seconds = 0, seconds_min = 0, seconds_max = 0;  ///< per call; median, least and most of the rounds
-  std::uint64_t wrong = 0;                               ///< elements, all ranks and calls together
+  double bound = 0;         ///< seconds per call that nobody gets below, median of the rounds; 0: not measured
+  std::uint64_t wrong = 0;  ///< elements, all ranks and calls together
   bool checked = true;
   std::map<std::string, Ratio> ratio;  ///< of a native row, by the peer's backend
   std::string best_peer;               ///< the peer that took least, by the median of the rounds

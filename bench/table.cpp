@@ -62,6 +62,8 @@ std::string Table::header(const Setting& setting) const {
         setting.several_peers ? "the best peer" : setting.peer);
   if (setting.placements)
     text += "# placement: are the cores of ranks 0 and 1 near (a shared cache) or far; how long they take to meet\n";
+  if (arguments_.bounds && setting.placements)
+    text += "# bound: what moving the data takes at least, measured in the same rounds; share: of the time\n";
   if (arguments_.costs)
     text +=
         "# steps, wire: of native's kernel by its formula: longest chain of messages, most bytes that a rank sends or\n"
@@ -74,6 +76,7 @@ std::string Table::columns(const std::vector<std::string>& t) const {
       fmt::format("{:>10} {:>10} {:>5} {:>5} {:>4}  {:<{}} {:<{}} {:<11} {:>8} {:>6} {:>6} {:>6}", t[0], t[1], t[2],
                   t[3], t[4], t[5], backend_width_, t[6], algorithm_width_, t[7], t[8], t[9], t[10], t[11]);
   if (arguments_.costs) line += fmt::format(" {:>5} {:>10}", t[12], t[13]);
+  if (arguments_.bounds) line += fmt::format(" {:>8} {:>5}", t[14], t[15]);
   return line;
 }
 
@@ -87,9 +90,10 @@ std::string Table::section(const Case& c) const {
                             : "";
   std::string text = fmt::format("#\n# {}{}{}{}\n", name_of(c.operation), where, note, nowhere);
   text += columns({"size", "count", "type", "redop", "root", "backend", "algorithm", "memory", "time", "algbw", "busbw",
-                   "#wrong", "steps", "wire"}) +
+                   "#wrong", "steps", "wire", "bound", "share"}) +
           fmt::format(kRatioColumns, "ratio", "95 % interval", "placement") + "\n";
-  text += trimmed(columns({"(B)", "", "", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "(B)"}));
+  text +=
+      trimmed(columns({"(B)", "", "", "", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "(B)", "(us)", "(%)"}));
   return text;
 }
 
@@ -116,7 +120,8 @@ std::string Table::line(const Row& row) const {
        {timed(row.seconds * 1e6), timed(algbw(c.bytes, row.seconds) / kGB),
         timed(busbw(c.operation, c.ranks, c.bytes, row.seconds) / kGB),
         row.checked ? fmt::format("{}", row.wrong) : "N/A", has_cost ? fmt::format("{}", row.cost.steps) : "-",
-        has_cost ? fmt::format("{:.0f}", row.cost.wire_bytes) : "-"})
+        has_cost ? fmt::format("{:.0f}", row.cost.wire_bytes) : "-", row.bound > 0 ? timed(row.bound * 1e6) : "-",
+        row.bound > 0 && timed_ ? fmt::format("{:.0f}", 100 * row.bound / row.seconds) : "-"})
     texts.push_back(std::move(text));
   std::string ratio, interval;
   if (timed_ && !row.ratio.empty()) {
@@ -133,7 +138,7 @@ std::string Table::line(const Row& row) const {
 
 std::string Table::line(const LeftOut& left_out) const {
   std::vector<std::string> texts = head_of(left_out.row);
-  texts.resize(14, "N/A");
+  texts.resize(16, "N/A");
   return columns(texts) + fmt::format("  {}\n", left_out.why);
 }
 

@@ -48,6 +48,35 @@ class RowsOfTwo : public testing::Test {
   }
 };
 
+TEST_F(RowsOfTwo, ShowTheBoundOfTheirMemoryAndPlacement) {
+  Rows rows(case_, lanes_, 2);
+  for (double bound : {1e-6, 2e-6, 3e-6})
+    rows.add({Placement::near, 50, {4e-6, 4e-6}, {{MemoryKind::any, bound}, {MemoryKind::peer_mapped, 1e-9}}});
+  for (int i = 0; i < 2; ++i) rows.add({Placement::far, 250, {4e-6, 8e-6}, {{MemoryKind::any, 4e-6}}});
+  const std::vector<Row> built = rows.build(nullptr);
+  ASSERT_EQ(built.size(), 4u);
+  EXPECT_DOUBLE_EQ(built[0].bound, 2e-6);
+  EXPECT_DOUBLE_EQ(built[2].bound, 4e-6);
+  const auto json = nlohmann::json::parse(report({}, false, "", built, {}));
+  EXPECT_DOUBLE_EQ(json["rows"][0]["bound_us"], 2);
+  EXPECT_DOUBLE_EQ(json["rows"][0]["share"], 50);
+
+  BenchArguments arguments;
+  arguments.bounds = true;
+  const Table table(arguments);
+  EXPECT_NE(titles_of(table).find("bound share"), std::string::npos);
+  EXPECT_NE(table.line(built[0]).find(" 2.00    50"), std::string::npos) << table.line(built[0]);
+  EXPECT_EQ(titles_of(Table({})).find("bound"), std::string::npos) << "only if asked for";
+}
+
+TEST_F(RowsOfTwo, HaveNoBoundWhereNoneWasMeasured) {
+  Rows rows(case_, lanes_, 1);
+  rows.add({Placement::near, 50, {1e-6, 2e-6}});
+  const std::vector<Row> built = rows.build(nullptr);
+  EXPECT_EQ(built.at(0).bound, 0);
+  EXPECT_TRUE(nlohmann::json::parse(report({}, false, "", built, {}))["rows"][0]["bound_us"].is_null());
+}
+
 TEST_F(RowsOfTwo, HaveTheMedianOfPerRoundRatiosNotTheRatioOfMedians) {
   Rows rows(case_, lanes_, 3);
   rows.add({Placement::near, 50, {1e-6, 2e-6}});
