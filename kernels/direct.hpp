@@ -38,15 +38,15 @@ TUTTI_KERNEL void advance_outbox(B& block, Count uses, bool credited) {
   block.advance_uses(Region::outbox, uses);
 }
 
-/// This block's band of everyone's input, reduced into this rank's output. Each rank begins at another part: two cores
-/// that walk through the same lines at once take 1.5 times as long.
+/// This block's band of everyone's input, reduced into this rank's output. CPUs that pull begin at different parts: two
+/// cores that walk through the same lines at once take 1.5 times as long. GPUs have all of it in flight at once.
 template <Block B>
 TUTTI_KERNEL void reduce_all_in(B& block, const Call& call) {
   const Range band = band_of(block, call, call.count);
-  const int n = block.size();
-  for (int i = 0; i < n; ++i) {
-    const auto which = static_cast<std::size_t>((block.rank() + i) % n);
-    const Range cut = part(band.size(), static_cast<std::size_t>(n), which, line_of(call));
+  const int parts = call.pulls ? block.size() : 1;
+  for (int i = 0; i < parts; ++i) {
+    const auto which = static_cast<std::size_t>((block.rank() + i) % parts);
+    const Range cut = part(band.size(), static_cast<std::size_t>(parts), which, line_of(call));
     const std::size_t at = (band.begin + cut.begin) * call.element();
     block.reduce(one(call.out + at), block.all_in(at), cut.size(), call.reduction);
   }
