@@ -57,15 +57,22 @@ PACKETS = {
     "nothing put": every(r"\n\s*st\.relaxed\.sys\.global\.b64[^\n]*", ""),
     "nothing got": every(r"\n\s*ld\.relaxed\.sys\.global\.b64[^\n]*", ""),
 }
+SWITCH = {
+    "a weak access by the switch": nth(r"multimem\.(ld_reduce|st)\.relaxed\.sys", r"multimem.\1.weak"),
+    "a switch of GPU scope": nth(r"multimem\.(ld_reduce|st)\.relaxed\.sys", r"multimem.\1.relaxed.gpu"),
+    "an atomic at the switch": nth(r"multimem\.st\.relaxed", "multimem.red.relaxed"),
+    "no switch": every(r"\n\s*multimem\.[^\n]*", ""),
+}
 # Nothing in the other kernels that these have not.
 PLAN = {
-    "barrier": DAMAGES | ENTER,
+    "barrier": DAMAGES | ENTER | {"a stray access by the switch": nth(r"\n\s*ret;", "\nmultimem.st.relaxed.sys.global.v4.f32 [%rd1], {%f1, %f1, %f1, %f1};\nret;")},
     "dissemination_barrier": DAMAGES,
     "direct_broadcast": DAMAGES | ENTER | BULK,
     "tree_scatter": DAMAGES | ENTER | BULK,
     "messages": DAMAGES | BULK,
     "packets_all_reduce": PACKETS,
     "packets_gather": PACKETS | BULK,
+    "multicast_all_reduce": SWITCH,
 }
 
 

@@ -15,6 +15,7 @@ Per kernel (what ptxas makes of it: machine_code_static.py):
 - copies and reductions have 16-byte loads and stores in loops, copies four loads in a row;
 - packets are 8-byte scalars, strong at system scope, stored and polled in loops by the kernels by packets alone, which
   look at the tag of each;
+- the kernels of the switch, and no others, reach it: by relaxed multimem accesses of system scope;
 - nothing is volatile, atomic, non-coherent, of a smaller scope, local, or a call.
 """
 
@@ -34,6 +35,7 @@ FLAG_WORDS = {RELEASE, POLL, ACQUIRE}
 PUT, GET = "st.relaxed.sys.global.b64", "ld.relaxed.sys.global.b64"
 PACKET_WORDS = {PUT, GET}
 WEAK = re.compile(r"(ld|st)\.global\.(v4\.u32|v2\.[usb]\d+|[usbf]\d+)$")
+SWITCH = re.compile(r"multimem\.(ld_reduce|st)\.relaxed\.sys\.global\.")
 BARRIER = re.compile(r"(bar|barrier)\.")
 
 
@@ -45,6 +47,10 @@ def by_packets(name):
 
 def enters(name):
     return not by_packets(name) and name not in ("dissemination_barrier", "messages", "probe")
+
+
+def by_the_switch(name):
+    return name.startswith("multicast_")
 
 
 def moves_bytes(name):
@@ -172,8 +178,10 @@ def check_kernel(kernel, name, layout):
     for index, instruction in enumerate(kernel.code):
         op = instruction.op
         ops.setdefault(op, []).append(index)
-        if op.startswith(("atom", "red.", "call", "cp.", "multimem", "prefetch", "tex", "membar")) or ".local" in op:
+        if op.startswith(("atom", "red.", "call", "cp.", "prefetch", "tex", "membar")) or ".local" in op:
             yield report(instruction, f"{op} has no place in a kernel of tutti")
+        if op.startswith("multimem") and not (by_the_switch(name) and SWITCH.match(op)):
+            yield report(instruction, f"{op} in a kernel that is not of the switch, or not a relaxed one of system scope")
         if not op.startswith(("ld.", "st.")) or op.startswith(("ld.param", "ld.const")):
             continue
         if trouble := check_access(instruction, places, counts):
@@ -203,6 +211,8 @@ def check_kernel(kernel, name, layout):
         rows = [loads[i:i + 4] for i in range(len(loads) - 3)]
         if not any(all(kernel.code[i].op == "ld.global.v4.u32" for i in row) and in_a_loop(kernel, row[0]) for row in rows):
             yield f"{name}: no loop keeps four 16-byte loads in flight"
+    if by_the_switch(name) and not any(op.startswith("multimem") for op in ops):
+        yield f"{name}: no multimem"
     if name != "probe":
         for op in PACKET_WORDS:
             if by_packets(name) and not any(in_a_loop(kernel, i) for i in ops.get(op, [])):
