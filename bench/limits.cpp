@@ -34,9 +34,11 @@ std::uint64_t read_all(const std::byte* at, std::size_t bytes) {
   return all;
 }
 
-double clock_cost() {
+/// The least that any rank knows, so that all reckon alike.
+double clock_cost(Bootstrap& bootstrap) {
   double least = 1;
   for (int i = 0; i < 100; ++i) least = std::min(least, seconds_since(Clock::now()));
+  for (const double theirs : bootstrap.all_gather(least)) least = std::min(least, theirs);
   return least;
 }
 
@@ -48,7 +50,7 @@ Limits::Limits(Bootstrap& bootstrap, MeetingPoint& meeting, const std::vector<Me
       rank_(bootstrap.rank()),
       size_(bootstrap.size()),
       cores_(cores_allowed()),
-      clock_(clock_cost()),
+      clock_(clock_cost(bootstrap)),
       segment_(allocate_host_segment(bootstrap, std::min(2 * bytes + kCacheLine, kMostShared))) {}
 
 double Limits::bound(const Case& c, MemoryKind kind, double exchange_ns) {
