@@ -12,6 +12,8 @@ Limits = collections.namedtuple("Limits", "threads registers shared barriers")
 COLLECTIVE = Limits(threads=384, registers=160, shared=0, barriers=1)
 # A loop over messages around both send and recv: sm_80 gives it 162.
 MESSAGES = Limits(threads=384, registers=168, shared=0, barriers=1)
+# Since slots are cut to a call's size and a switch may serve it: 164 and 167 on sm_90.
+CROWDED = Limits(threads=384, registers=168, shared=0, barriers=1)
 PROBE = Limits(threads=None, registers=32, shared=0, barriers=0)
 # The trainers' launch 256 threads and need no bound. One value of 8 bytes per thread is shared in sums.
 MATHS = Limits(threads=None, registers=80, shared=2048, barriers=1)
@@ -21,7 +23,7 @@ def of(name):
     """The limits of a kernel by the name that machine_code_static.py gives it; of an unknown one, a collective's."""
     if "_kernel" in name:
         return MATHS
-    return {"messages": MESSAGES, "probe": PROBE}.get(name, COLLECTIVE)
+    return {"messages": MESSAGES, "probe": PROBE, "ring_all_reduce": CROWDED, "tree_broadcast": CROWDED}.get(name, COLLECTIVE)
 
 
 def excesses(kernel, limits):

@@ -63,11 +63,13 @@ SWITCH = {
     "an atomic at the switch": nth(r"multimem\.st\.relaxed", "multimem.red.relaxed"),
     "no switch": every(r"\n\s*multimem\.[^\n]*", ""),
 }
+# The first barrier of a direct broadcast stands behind another, with nothing stored between.
+REDUNDANT = "a signal without its barrier"
 # Nothing in the other kernels that these have not.
 PLAN = {
     "barrier": DAMAGES | ENTER | {"a stray access by the switch": nth(r"\n\s*ret;", "\nmultimem.st.relaxed.sys.global.v4.f32 [%rd1], {%f1, %f1, %f1, %f1};\nret;")},
     "dissemination_barrier": DAMAGES,
-    "direct_broadcast": DAMAGES | ENTER | BULK,
+    "direct_broadcast": {what: DAMAGES[what] for what in DAMAGES if what != REDUNDANT} | ENTER | BULK,
     "tree_scatter": DAMAGES | ENTER | BULK,
     "messages": DAMAGES | BULK,
     "packets_all_reduce": PACKETS,

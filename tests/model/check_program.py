@@ -78,15 +78,15 @@ class Check(unittest.TestCase):
         self.assertEqual(set(rows), {"ring_all_reduce", "dissemination_barrier", "all"})
         self.assertEqual(rows["ring_all_reduce"][:3] + rows["ring_all_reduce"][4:], ["2 to 4, 6", 120, 120, 0])
         # Blocks, slots and memory are all that a barrier's trials differ in.
-        self.assertEqual(rows["dissemination_barrier"][1:3], [4 * 27, 120])
+        self.assertEqual(rows["dissemination_barrier"][1:3], [4 * 30, 120])
         self.assertEqual(rows["all"][2], 240)
         self.assertGreater(rows["ring_all_reduce"][3], 120 * 2 * 2 * 5)
 
     def test_runs_everything_if_nothing_is_named(self):
         rows = rows_of(check("--seeds", "1", "--ranks", "3").stdout)
-        self.assertEqual(len(rows), 34 + 2)  # recv is the other end of send; sequences, all
+        self.assertEqual(len(rows), 37 + 2)  # recv is the other end of send; sequences, all
         for name, row in rows.items():
-            self.assertEqual(row[2:3] + row[4:], [35 if name == "all" else 1, 0], name)
+            self.assertEqual(row[2:3] + row[4:], [38 if name == "all" else 1, 0], name)
 
     def test_names_what_it_found_and_where_and_finds_it_again(self):
         for arguments, defect in [
