@@ -6,6 +6,7 @@ OPERATIONS = ("barrier", "all_reduce", "reduce_scatter", "all_gather", "broadcas
 HOLDS, SHORT, UNSEEN = "holds", "short", "not seen"
 TOLERANCE = 0.03  # of a ratio
 NEAR_BOUND = 1.15  # times the bound
+DISPROVED = 0.95  # of the bound: a call that takes less shows that the bound is none, and so proves nothing by it
 KIB, MIB = 1 << 10, 1 << 20
 
 
@@ -87,7 +88,7 @@ def judged(row, goal, peers):
     peer = min(rivals, key=rivals.get) if rivals else ""
     ratio, low = (row["ratio"][peer], row["ratio_low"][peer]) if peer else (None, None)
     bound = row["bound_us"]
-    at_bound = bound is not None and row["time_us"] <= NEAR_BOUND * bound
+    at_bound = bound is not None and DISPROVED * bound <= row["time_us"] <= NEAR_BOUND * bound
     verdict = UNSEEN if not peer else HOLDS if low >= goal.ratio - TOLERANCE or at_bound else SHORT
     return cell_of(row, goal.title, goal.ratio, False, peer, ratio, low, verdict)
 
