@@ -176,7 +176,7 @@ def main():
     if not reports:
         sys.exit("goals: nothing was measured")
     cells = [cell for job, report in reports.items() for cell in goals_judge.cells_of(job.ranks, report)]
-    command = "./tutti goals" + (" --full" if given.full else "")
+    command = "./tutti goals" + (" --full" if given.full else "") + (f" -e {given.maximum}" if given.maximum else "")
     tables = goals_table.tables_of(cells, next(iter(reports.values()))["machine"], command,
                                    datetime.date.today().isoformat(), missing)
     written(given.write, tables)
