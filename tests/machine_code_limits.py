@@ -12,7 +12,8 @@ Limits = collections.namedtuple("Limits", "threads registers shared barriers")
 COLLECTIVE = Limits(threads=384, registers=160, shared=0, barriers=1)
 # A loop over messages around both send and recv: sm_80 gives it 162.
 MESSAGES = Limits(threads=384, registers=168, shared=0, barriers=1)
-# Since slots are cut to a call's size and a switch may serve it: 164 and 167 on sm_90.
+# sm_90 gives these 164 and 167 since calls cut their slots and enter knows of more kinds of memory; which of the two, and
+# how to have them back, is not found out. No spill.
 CROWDED = Limits(threads=384, registers=168, shared=0, barriers=1)
 PROBE = Limits(threads=None, registers=32, shared=0, barriers=0)
 # The trainers' launch 256 threads and need no bound. One value of 8 bytes per thread is shared in sums.
